@@ -16,6 +16,7 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/formats/npz.h"
 #include "bench/formats/whole_file.h"
+#include "bench/workload/input_elements.h"
 #include "bench/workload/workload.h"
 #include "harness/files/atomic_file.h"
 #include "kernels/kernel/run_failure.h"
@@ -111,10 +112,11 @@ int RunInference(InferenceOptions options) {
   const std::vector<std::string> files = FilesOf(workload, options.output);
   Plan& plan = *workload.plan;
   for (std::size_t i = 0; i < workload.inputs.size(); ++i) {
-    const NpyArray& array = arrays.at(workload.inputs[i]);
-    plan.Write(
-        plan.inputs()[i],
-        ToDouble({array.shape, array.type, Layout::Plain(array.shape.rank())}, array.data.data()));
+    const NpyArray& array = arrays.at(workload.inputs[i].name);
+    std::vector<double> values =
+        ToDouble({array.shape, array.type, Layout::Plain(array.shape.rank())}, array.data.data());
+    TakeElements(workload.inputs[i], values);
+    plan.Write(plan.inputs()[i], values);
   }
   plan.Run();
   ThrowOnRunFailure();
@@ -122,7 +124,7 @@ int RunInference(InferenceOptions options) {
     const NetworkOutput& output = workload.outputs[i];
     WriteOutput(plan, plan.outputs()[i], output, files[i]);
     fmt::print("{}: {} to {} on {} in {}; {}\n", workload.network,
-               arrays.at(workload.inputs.front()).shape.ToString(), output.shape.ToString(),
+               arrays.at(workload.inputs.front().name).shape.ToString(), output.shape.ToString(),
                workload.backend, workload.dtype, files[i]);
   }
   return kExitGood;

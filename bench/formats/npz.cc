@@ -25,12 +25,14 @@ struct NpyType {
   std::string_view code;  // of a little-endian machine
 };
 
-constexpr std::array<NpyType, 6> kTypes = {{{DataType::kF32, "<f4"},
+constexpr std::array<NpyType, 8> kTypes = {{{DataType::kF32, "<f4"},
                                             {DataType::kF64, "<f8"},
+                                            {DataType::kF16, "<f2"},
                                             {DataType::kS32, "<i4"},
                                             {DataType::kS64, "<i8"},
                                             {DataType::kS8, "|i1"},
-                                            {DataType::kU8, "|u1"}}};
+                                            {DataType::kU8, "|u1"},
+                                            {DataType::kU8, "|b1"}}};  // bool: 0 and 1
 
 constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);
 constexpr std::size_t kPreamble = kMagic.size() + 2;  // magic, version, header length

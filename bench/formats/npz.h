@@ -22,7 +22,7 @@ class NpzError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A row-major array of f32, f64, s32, s64, s8 or u8.
+// A row-major array of f32, f64, f16, s32, s64, s8 or u8. An array of bool is read as u8.
 struct NpyArray {
   Shape shape;
   DataType type = DataType::kF32;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/workload/folder_images.h"
+#include "bench/workload/input_elements.h"
 #include "networks/graph/zoo.h"
 #include "networks/parameters/parameters.h"
 
@@ -100,6 +101,14 @@ DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload)
   return pair;
 }
 
+void TrainingImages::MakeElements(const Workload& workload) {
+  for (auto& one : batches_) {
+    for (float& x : one.batch.images) {
+      x = static_cast<float>(ElementOf(workload.inputs.front(), static_cast<double>(x)));
+    }
+  }
+}
+
 TrainingImages::TrainingImages(const WorkloadOptions& options, const Workload& workload) {
   if (!TakesImages(workload) && options.data.empty()) {
     source_ = fmt::format("numbers drawn by seed {}", options.seed);
@@ -107,6 +116,7 @@ TrainingImages::TrainingImages(const WorkloadOptions& options, const Workload& w
     const std::vector<double> values = NormalValues(options.seed, count);
     batches_.push_back({{}, Layout::Plain(workload.image.rank() + 1)});
     batches_.front().batch.images.assign(values.begin(), values.end());
+    MakeElements(workload);
     return;
   }
   const DatasetPair pair = OpenImages(options, workload);
@@ -125,6 +135,7 @@ TrainingImages::TrainingImages(const WorkloadOptions& options, const Workload& w
   const std::int64_t count = std::clamp<std::int64_t>(
       kMaxBytes / bytes, 1, std::min(kMaxBatches, loader.batches_per_epoch()));
   for (std::int64_t i = 0; i < count; ++i) batches_.push_back({loader.Next(), Layout::Plain(4)});
+  MakeElements(workload);
 }
 
 void TrainingImages::FillNext(const Plan& plan) {

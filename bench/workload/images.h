@@ -54,6 +54,9 @@ class TrainingImages {
   };
 
   std::string source_;
+  // In the type of the network's input.
+  void MakeElements(const Workload& workload);
+
   std::vector<Stored> batches_;
   std::size_t next_ = 0;
 };

@@ -17,7 +17,6 @@
 #include "harness/files/input_file.h"
 #include "harness/text/one_line.h"
 #include "networks/graph/zoo.h"
-#include "networks/onnx/import/importer.h"
 #include "networks/quantization/quantized_graph.h"
 
 namespace topdnn {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "networks/graph/graph.h"
+#include "networks/onnx/import/importer.h"
 #include "networks/parameters/parameter_values.h"
 
 namespace topdnn {
@@ -43,8 +44,8 @@ struct NetworkSource {
   Graph graph;
   // Absent: to be drawn by a seed.
   std::optional<ParameterValues> parameters = {};
-  std::vector<std::string> inputs = {"input"};  // names, as the graph orders them
-  std::vector<NetworkOutput> outputs = {};      // as the file has them
+  std::vector<ImportedInput> inputs = {{"input"}};  // as the graph orders them
+  std::vector<NetworkOutput> outputs = {};          // as the file has them
 };
 
 bool IsOnnxPath(const std::string& network);

@@ -11,6 +11,7 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/nearest.h"
 #include "bench/command_line/plugin_words.h"
+#include "bench/workload/input_elements.h"
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/network_source.h"
 #include "bench/workload/thread_team.h"
@@ -94,11 +95,15 @@ std::map<std::string, Shape> ShapesOf(const WorkloadOptions& options) {
   return options.values_of.empty() ? ParseInputShapes(options.input_shapes) : options.values_of;
 }
 
-void FillOtherInputs(const WorkloadOptions& options, const Plan& plan) {
+void FillOtherInputs(const WorkloadOptions& options, const Plan& plan,
+                     const std::vector<ImportedInput>& inputs) {
   for (std::size_t i = 1; i < plan.inputs().size(); ++i) {
     const BufferId input = plan.inputs()[i];
     const Shape& shape = plan.buffers()[static_cast<std::size_t>(input)].desc.shape;
-    plan.Write(input, NormalValues(options.seed + i, static_cast<std::size_t>(shape.elements())));
+    std::vector<double> values =
+        NormalValues(options.seed + i, static_cast<std::size_t>(shape.elements()));
+    for (double& value : values) value = ElementOf(inputs[i], value);
+    plan.Write(input, values);
   }
 }
 
@@ -245,7 +250,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
 
 void PrepareWorkload(const WorkloadOptions& options, Workload& workload) {
   workload.plan->Allocate();
-  FillOtherInputs(options, *workload.plan);
+  FillOtherInputs(options, *workload.plan, workload.inputs);
   if (workload.parameters) {
     const auto write = options.runs_once ? PrepareOnly : TakeParameters;
     write(*workload.plan, std::move(*workload.parameters));

@@ -93,9 +93,9 @@ struct Workload {
   GraphTotals totals;
   std::unique_ptr<Plan> plan;
   std::optional<ParameterValues> parameters;  // absent: drawn from the seed
-  // The names of the plan's inputs, and its outputs as the file has them: the plan's own output may
-  // have the same elements in another shape.
-  std::vector<std::string> inputs;
+  // The plan's inputs and outputs as the file has them: the plan's own output may have the same
+  // elements in another shape.
+  std::vector<ImportedInput> inputs;
   std::vector<NetworkOutput> outputs;
 };
 

@@ -51,6 +51,8 @@ Values RandomInputs(const Op& op, const Execution& execution, std::uint64_t seed
       of_operand = WholeNumbers(n, random, 0, op.Find(execution, Arg::kSrc)->shape[1]);
     } else if (operand.arg == Arg::kStep) {
       of_operand = WholeNumbers(n, random, 0, 10);
+    } else if (op.kind() == "integer_steps") {
+      of_operand = WholeNumbers(n, random, -1000, 2001);
     } else if (operand.type == DataType::kU8) {
       // 7 bits only: without VNNI the sum of two products has 16 bits and would saturate.
       of_operand = WholeNumbers(n, random, 0, 128);

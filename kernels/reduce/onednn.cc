@@ -72,7 +72,9 @@ KernelOrRefusal MakeOneDnnReduce(const KernelRequest& request) {
   if (request.execution.pass == Pass::kBackwardData) return MakeReduceLoops(request);
   const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
   const auto primitive = PrimitiveOf(op.algorithm());
-  if (!primitive) return MakeReduceLoops(request);
+  // oneDNN has no reduction in which each result is of one element.
+  const bool of_single = op.src_shape().elements() == op.dst_shape().elements();
+  if (!primitive || of_single) return MakeReduceLoops(request);
   return onednn::Offer(request, [&] { return MakeForward(request, op, *primitive); });
 }
 

@@ -264,6 +264,65 @@ TEST_F(OnnxCommandsTest, ANetworkWithoutImagesIsFedWithNumbers) {
   ExpectRefused({"profile", onnx, "--infer", "--data", "synthetic"}, "no images: leave --data");
 }
 
+// float16 throughout, with a .npy of float16: the result is rounded to it. 1/3 has 11 bits.
+TEST_F(OnnxCommandsTest, RunReadsAndWritesHalfNumbers) {
+  ModelBuilder model;
+  model.Input("x", {1, 3}, onnx::TensorProto::FLOAT16).Output("y", onnx::TensorProto::FLOAT16);
+  model.Floats("three", {}, {3});
+  model.Node("Div", "y", {"x", "three"});
+  folder_.Write("half.onnx", model.Bytes());
+  for (const DataType type : {DataType::kF16, DataType::kF32}) {
+    Tensor tensor(Shape{1, 3}, type);
+    FromDouble(std::vector<double>{1, 1.0 / 4096 + 1, -3}, tensor.desc(), tensor.data());
+    const auto bytes = EncodeNpy(ToNpy(tensor));
+    folder_.Write("x.npy", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    ExpectGood({"run", Path("half.onnx"), "--input", "x=" + Path("x.npy"), "--output", Path("d"),
+                "--backend", "reference"});
+    const NpyArray y = ReadArray(Path("d/y.npy"));
+    EXPECT_EQ(y.type, DataType::kF16);
+    // (the second element is rounded to 1 when it is read)
+    EXPECT_EQ(ToDouble({y.shape, y.type, Layout::Plain(2)}, y.data.data()),
+              (std::vector<double>{1365.0 / 4096, 1365.0 / 4096, -1}));
+  }
+}
+
+TEST_F(OnnxCommandsTest, RunChecksTheIntegersOfAnInput) {
+  ModelBuilder model;
+  model.Input("x", {1, 3}, onnx::TensorProto::UINT8).Output("y");
+  AddInt(model.Node("Cast", "y0", {"x"}), "to", onnx::TensorProto::FLOAT);
+  model.Node("Neg", "y", {"y0"});
+  folder_.Write("bytes.onnx", model.Bytes());
+  const auto run = [&](const std::vector<double>& values) {
+    Tensor tensor(Shape{1, 3});
+    FromDouble(values, tensor.desc(), tensor.data());
+    const auto bytes = EncodeNpy(ToNpy(tensor));
+    folder_.Write("x.npy", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return std::vector<std::string>{
+        "run",      Path("bytes.onnx"), "--input",   "x=" + Path("x.npy"),
+        "--output", Path("d"),          "--backend", "reference"};
+  };
+  ExpectGood(run({0, 7, 255}));
+  ExpectRefused(run({0, 7, 256}),
+                "input x has the element 256, and the model takes u8s of 0 to 255");
+  ExpectRefused(run({0.5, 7, 255}), "input x has the element 0.5");
+  ExpectGood({"profile", Path("bytes.onnx"), "--infer", "--seconds", "0.01", "--counters", "none",
+              "--no-isolated", "--backend", "reference"});
+}
+
+// Training would change the product instead of its factors.
+TEST_F(OnnxCommandsTest, ComputedWeightsAreNotTrained) {
+  ModelBuilder model;
+  model.Input("x", {4, 3}).Output("y");
+  model.Floats("v", {3, 2}, {1, 2, 3, 4, 5, 6});
+  model.Floats("g", {2}, {1, 2});
+  model.Node("Mul", "w", {"v", "g"});
+  model.Node("MatMul", "y", {"x", "w"});
+  folder_.Write("computed.onnx", model.Bytes());
+  ExpectRefused({"step", Path("computed.onnx"), "--dump", Path("d.npz")},
+                "the weights of layer y are computed from other constants, by Mul at w");
+  ExpectGood({"plan", Path("computed.onnx"), "--infer"});
+}
+
 TEST_F(OnnxCommandsTest, RunWritesEachOutputInTheModelsType) {
   ModelBuilder model(13);
   model.Input("rows", {0, 4}).Output("place").Output("larger");

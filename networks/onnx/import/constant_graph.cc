@@ -48,7 +48,13 @@ constexpr std::int64_t kMostFlops = std::int64_t{1} << 31;
 class ConstantGraph {
  public:
   explicit ConstantGraph(NodeImport& node)
-      : node_(node), state_{node.model(), node.options(), Graph("constants")} {
+      : node_(node),
+        renamed_(node.node()),
+        state_{node.model(), node.options(), Graph("constants")} {
+    // Two inputs may be the same constant, and have other parts in the graph.
+    for (std::size_t i = 0; i < renamed_.inputs.size(); ++i) {
+      if (node.Has(i)) renamed_.inputs[i] = fmt::format("input{}", i);
+    }
     for (std::size_t i = 0; i < node.inputs(); ++i) {
       if (node.Has(i)) wide_ |= IsWide(node.ConstantAt(i).type);
     }
@@ -64,7 +70,7 @@ class ConstantGraph {
       if (all || i == 0 || IsMoved(i)) {
         AddValue(i);
       } else {
-        state_.values[Name(i)] = Constant(Constant(), &node_.ConstantAt(i));  // not a copy
+        state_.values[renamed_.inputs[i]] = Constant(Constant(), &node_.ConstantAt(i));
       }
     }
     for (std::size_t o = 0; o < node_.node().outputs.size(); ++o) {
@@ -72,7 +78,7 @@ class ConstantGraph {
       state_.readers[node_.node().outputs[o]] = {-1};
       state_.values[node_.node().outputs[o]] = std::monostate();
     }
-    NodeImport import(state_, node_.index(), node_.node());
+    NodeImport import(state_, node_.index(), renamed_);
     translate(import);
   }
 
@@ -109,7 +115,6 @@ class ConstantGraph {
   }
 
  private:
-  const std::string& Name(std::size_t i) const { return node_.node().inputs[i]; }
   bool IsMoved(std::size_t i) const {
     return std::find(moved_.begin(), moved_.end(), i) != moved_.end();
   }
@@ -121,12 +126,7 @@ class ConstantGraph {
     const bool one_type = std::all_of(moved_.begin(), moved_.end(), [&](std::size_t i) {
       return node_.Has(i) && node_.ConstantAt(i).type == node_.ConstantAt(moved_.front()).type;
     });
-    bool other_use = false;
-    for (std::size_t i = 0; i < node_.inputs(); ++i) {
-      other_use |= !IsMoved(i) && std::any_of(moved_.begin(), moved_.end(),
-                                              [&](std::size_t m) { return Name(m) == Name(i); });
-    }
-    if (!one_type || other_use) moved_.clear();
+    if (!one_type) moved_.clear();
   }
 
   // An input of the graph. That of an empty tensor is no value, and that of moved elements has
@@ -154,7 +154,7 @@ class ConstantGraph {
       value.value = state_.graph.AddInput(shape, fmt::format("constant{}", i));
       inputs_.push_back(std::move(elements));
     }
-    state_.values[Name(i)] = std::move(value);
+    state_.values[renamed_.inputs[i]] = std::move(value);
   }
 
   std::map<ValueId, std::vector<double>> Run(const std::vector<ValueId>& computed) {
@@ -237,6 +237,7 @@ class ConstantGraph {
   }
 
   NodeImport& node_;
+  ModelNode renamed_;
   ImportState state_;
   bool wide_ = false;
   const bool casts_ = node_.node().op_type == "Cast" || node_.node().op_type == "CastLike";
@@ -267,12 +268,9 @@ std::optional<std::string> WhyNot(NodeImport& node, const NodeTranslator& transl
 }  // namespace
 
 void ComputeOnConstants(NodeImport& node, const NodeTranslator& translate) {
-  // Values are exact where parameters in f32 may not be. Constant places are checked.
-  const bool all_first = MovedInputs(node.node()).empty();
-  const auto why = WhyNot(node, translate, all_first);
-  if (!why) return;
-  const auto why_again = WhyNot(node, translate, !all_first);
-  if (why_again) throw UnsupportedNode(all_first ? *why_again : *why);
+  // As values, all operands are exact. Places must be constants, which are checked.
+  if (MovedInputs(node.node()).empty() && !WhyNot(node, translate, true)) return;
+  if (const auto why = WhyNot(node, translate, false)) throw UnsupportedNode(*why);
 }
 
 }  // namespace topdnn

@@ -13,10 +13,39 @@
 #include "networks/onnx/import/constant_graph.h"
 #include "networks/onnx/import/input_shapes.h"
 #include "networks/onnx/import/node_import.h"
+#include "networks/onnx/import/operator_versions.h"
 
 namespace topdnn {
 
 namespace {
+
+// f32 holds integers up to 2^24.
+ImportedInput InputOf(const ModelInput& input) {
+  ImportedInput result{input.name, TypeOfElements(input.type)};
+  constexpr double kMostExact = 16777216;
+  switch (input.type) {
+    case kOnnxBool:
+      result.least = 0;
+      result.most = 1;
+      break;
+    case kOnnxUint8:
+      result.least = 0;
+      result.most = 255;
+      break;
+    case kOnnxInt8:
+      result.least = -128;
+      result.most = 127;
+      break;
+    case kOnnxInt32:
+    case kOnnxInt64:
+      result.least = -kMostExact;
+      result.most = kMostExact;
+      break;
+    default:
+      break;
+  }
+  return result;
+}
 
 class Importer {
  public:
@@ -48,7 +77,8 @@ class Importer {
 
   ImportState state_;
   std::set<std::string> needed_;  // values
-  std::vector<std::string> inputs_, outputs_;
+  std::vector<ImportedInput> inputs_;
+  std::vector<std::string> outputs_;
   // Nodes by operation and reason.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> refused_;
 };
@@ -82,9 +112,12 @@ void Importer::AddInputs() {
   for (std::size_t i = 0; i < read.size(); ++i) {
     std::string name = i == 0 ? "input" : Printable(read[i]->name);
     while (i > 0 && !state_.layers.insert(name).second) name += "_input";
-    inputs_.push_back(read[i]->name);
-    Define(read[i]->name,
-           ImportedValue{state_.graph.AddInput(shapes[i], std::move(name)), shapes[i]});
+    ImportedValue value{state_.graph.AddInput(shapes[i], std::move(name)), shapes[i]};
+    value.type = read[i]->type == kOnnxFloat16 ? kOnnxFloat : read[i]->type;
+    const ImportedInput input = InputOf(*read[i]);
+    if (input.type == DataType::kS32 || input.type == DataType::kS64) value.most = input.most;
+    inputs_.push_back(input);
+    Define(read[i]->name, std::move(value));
   }
 }
 
@@ -178,7 +211,8 @@ void Importer::Translate(const ModelNode& node, int index) {
     has_double |= constant != nullptr && (*constant)->type == DataType::kF64;
     unknown |= std::holds_alternative<std::monostate>(value);
   }
-  const NodeTranslator* layer = FindTranslator(node.op_type);
+  CheckVersion(node);
+  const NodeTranslator* layer = FindTranslator(node);
   const NodeTranslator* fold = FindConstantTranslator(node.op_type);
   if (layer == nullptr && fold == nullptr) {
     throw UnsupportedNode("not among topdnn's operations");
@@ -269,10 +303,17 @@ ImportedOutput Importer::FindOutput(const std::string& name, ValueId& value) con
         outputs_.size() == 1 ? ""
                              : fmt::format(" {}; choose the others by --onnx-output", printable)));
   }
+  if (!output->steps.empty()) {
+    throw OnnxError("its result is of integers of unknown size; end it with a Cast to float");
+  }
   if (!output->pad.none()) throw OnnxError("its last node is a Pad");
   if (output->quantized) throw OnnxError("its result is quantized; end it with a DequantizeLinear");
   value = output->value;
-  return {name, output->shape, TypeOfElements(output->type)};
+  // Floating-point numbers are computed in f32, and written in the type that the model declares.
+  const auto declared = state_.model.output_types.find(name);
+  const bool half = output->type == kOnnxFloat && declared != state_.model.output_types.end() &&
+                    declared->second == kOnnxFloat16;
+  return {name, output->shape, half ? DataType::kF16 : TypeOfElements(output->type)};
 }
 
 ImportedNetwork Importer::Finish() {

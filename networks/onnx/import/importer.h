@@ -51,6 +51,13 @@ struct ImportOptions {
   std::size_t memory_limit = 0;
 };
 
+struct ImportedInput {
+  std::string name;
+  DataType type = DataType::kF32;  // in the model; booleans are u8
+  // Of an integer type, the numbers that it may have: those of int32 and int64 that f32 represents.
+  double least = 0, most = 0;
+};
+
 struct ImportedOutput {
   std::string name;
   Shape shape;  // in the model; the graph's may have other dimensions, with as many elements
@@ -62,7 +69,7 @@ struct ImportedNetwork {
   Graph graph;
   ParameterValues parameters;
   // As the graph orders them. The first input is the first one of four dimensions, if there is one.
-  std::vector<std::string> inputs;
+  std::vector<ImportedInput> inputs;
   std::vector<ImportedOutput> outputs;
   // Layers whose parameters other nodes compute from the file's constants (a normalization or
   // quantization of weights), with the last of these nodes: "Mul at node 3".

@@ -10,11 +10,19 @@
 #include <string>
 #include <utility>
 
+#include "networks/onnx/import/node_import.h"
+
 namespace topdnn {
 
 namespace {
 
 using OpenShape = std::vector<std::optional<std::int64_t>>;
+
+bool IsInputType(std::int64_t type) {
+  constexpr std::int64_t kTypes[] = {kOnnxFloat, kOnnxFloat16, kOnnxBool, kOnnxUint8,
+                                     kOnnxInt8,  kOnnxInt32,   kOnnxInt64};
+  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+}
 
 class InputShapes {
  public:
@@ -46,11 +54,15 @@ class InputShapes {
   }
 
   static void CheckType(const ModelInput& input) {
-    if (input.is_double) {
+    if (input.type == kOnnxDouble) {
       throw OnnxError(What(input) +
                       ": of double, and topdnn computes in f32; export the model in float");
     }
-    if (!input.is_float) throw OnnxError(What(input) + ": not of float; export it as float");
+    if (!IsInputType(input.type)) {
+      throw OnnxError(
+          fmt::format("{}: of {}; float, float16, bool, uint8, int8, int32 and int64 are supported",
+                      What(input), NameOfOnnxType(input.type)));
+    }
   }
 
   std::optional<Shape> Given(std::size_t i) const {

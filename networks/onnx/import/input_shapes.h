@@ -14,8 +14,8 @@ namespace topdnn {
 // Returns a shape for each of `inputs`, of which the first one is the image. Its first extent is
 // the batch: the user's, otherwise the model's. An input whose first extent is open, or is the
 // batch that the model fixes for the image, has the same batch, unless it is a single number.
-// Throws OnnxError for an input that is not of float, for extents that stay open, and for shapes
-// that contradict the model.
+// Throws OnnxError for an input of a type that is not supported, for extents that stay open, and
+// for shapes that contradict the model.
 std::vector<Shape> SettleInputShapes(const std::vector<const ModelInput*>& inputs,
                                      const ImportOptions& options);
 

@@ -57,8 +57,9 @@ std::int64_t OnnxTypeOf(const ModelTensor& constant) {
 
 std::string NameOfOnnxType(std::int64_t type) {
   static const std::map<std::int64_t, std::string> names = {
-      {kOnnxFloat, "float"}, {kOnnxUint8, "uint8"}, {kOnnxInt8, "int8"},    {kOnnxInt32, "int32"},
-      {kOnnxInt64, "int64"}, {kOnnxBool, "bool"},   {kOnnxDouble, "double"}};
+      {kOnnxFloat, "float"},   {kOnnxUint8, "uint8"},    {kOnnxInt8, "int8"},
+      {kOnnxInt32, "int32"},   {kOnnxInt64, "int64"},    {kOnnxBool, "bool"},
+      {kOnnxDouble, "double"}, {kOnnxFloat16, "float16"}};
   const auto found = names.find(type);
   return found == names.end() ? fmt::format("ONNX's type {}", type) : found->second;
 }
@@ -76,6 +77,8 @@ DataType TypeOfElements(std::int64_t type) {
       return DataType::kS64;
     case kOnnxDouble:
       return DataType::kF64;
+    case kOnnxFloat16:
+      return DataType::kF16;
     default:
       return DataType::kF32;
   }
@@ -127,6 +130,11 @@ ImportedValue NodeImport::SourceAt(std::size_t input) const {
   return value;
 }
 
+NamedValue NodeImport::OperandAt(std::size_t input) const {
+  if (IsConstant(input)) return state_.values.at(node_.inputs[input]);
+  return SourceAt(input);
+}
+
 ImportedValue NodeImport::AnySourceAt(std::size_t input) const {
   ImportedValue value = QuantizedSourceAt(input);
   if (value.quantized) {
@@ -168,6 +176,12 @@ std::vector<int> NodeImport::Axes(std::size_t input, std::string_view attribute,
 
 ValueId NodeImport::Elements(const ImportedValue& value) const {
   if (value.value < 0) throw UnsupportedNode("its source has no elements");
+  if (!value.steps.empty()) {
+    throw UnsupportedNode(
+        "its source is of integers of unknown size: f32 may not represent the result; add a Cast "
+        "to "
+        "float or a Clip before it");
+  }
   if (!value.pad.none()) {
     throw UnsupportedNode("a Pad that is not followed by a convolution or pooling");
   }
@@ -293,6 +307,13 @@ void NodeImport::ProduceNormOf(std::size_t input) {
 
 ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
                                    const std::string& attribute, std::int64_t number) {
+  std::map<std::string, ModelAttribute> attributes = node_.attributes;
+  if (!attribute.empty()) attributes[attribute].i = number;
+  return ImportAs(op_type, std::move(inputs), std::move(attributes));
+}
+
+ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
+                                   std::map<std::string, ModelAttribute> attributes) {
   const auto new_name = [&](const std::string& part) {
     std::string name = node_.outputs.front() + "/" + part;
     while (state_.values.count(name) > 0 || state_.readers.count(name) > 0) name += "'";
@@ -300,7 +321,7 @@ ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedVa
   };
   ModelNode other = node_;
   other.op_type = std::string(op_type);
-  if (!attribute.empty()) other.attributes[attribute].i = number;
+  other.attributes = std::move(attributes);
   other.inputs.clear();
   other.outputs = {new_name("result")};
   for (std::size_t i = 0; i < inputs.size(); ++i) {

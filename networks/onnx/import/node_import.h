@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/eltwise/integer_steps.h"
 #include "kernels/quantization/quantize.h"
 #include "networks/onnx/import/importer.h"
 #include "networks/onnx/model/model.h"
@@ -39,6 +40,11 @@ struct PendingPad {
   bool none() const { return top == 0 && left == 0 && bottom == 0 && right == 0; }
 };
 
+struct ModelStep {
+  IntegerStep step;
+  std::shared_ptr<const ModelTensor> operand;  // one element, or one for each channel
+};
+
 // A value of the graph as seen by a node: the same elements in row-major order, but possibly with
 // another shape (a flattening that an inner product does not need), and possibly with pending
 // padding.
@@ -55,6 +61,9 @@ struct ImportedValue {
   // Of integers that are kept as the real numbers that they stand for: integer = real / scale, plus
   // 128 if the type is uint8 and the quantization's s8.
   std::optional<Quantization> quantized = {};
+  // Arithmetic on the integers that no layer computes yet, because f32 may not represent what is
+  // between the steps (AddIntegerSteps in binary_nodes.h).
+  std::vector<ModelStep> steps = {};
 };
 
 using Constant = std::shared_ptr<const ModelTensor>;
@@ -108,7 +117,7 @@ class NodeImport {
       : state_(state), index_(index), node_(node) {}
 
   const ModelNode& node() const { return node_; }
-  std::int64_t opset() const { return state_.model.opset; }
+  std::int64_t opset() const { return node_.opset; }
   const ImportOptions& options() const { return state_.options; }
   const Model& model() const { return state_.model; }
   double most_exact() const { return state_.most_exact; }
@@ -131,6 +140,8 @@ class NodeImport {
   // the reverse.
   const ModelTensor& ConstantAt(std::size_t input) const;
   ImportedValue SourceAt(std::size_t input) const;
+  // A constant or a value of float, for ImportAs.
+  NamedValue OperandAt(std::size_t input) const;
   // The same for a value of any element type; SourceAt also throws when it is not of float.
   ImportedValue AnySourceAt(std::size_t input) const;
   // The same, and also integers that are kept as real numbers (ImportedValue::quantized).
@@ -178,6 +189,9 @@ class NodeImport {
   // `attribute` is not empty, an attribute of this name with the value `number`.
   ImportedValue ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
                          const std::string& attribute = "", std::int64_t number = 0);
+  // The same with other attributes.
+  ImportedValue ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
+                         std::map<std::string, ModelAttribute> attributes);
 
   // Sets the node's result. That of an operation that only chooses elements (MaxPool) has the type
   // of its first input.

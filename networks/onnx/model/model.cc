@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "networks/onnx/import/function_calls.h"
 #include "networks/onnx/model/external_data.h"
 #include "networks/onnx/model/node_order.h"
 #include "networks/onnx/model/parsed_size.h"
@@ -110,9 +111,15 @@ ModelTensor ReadTensor(onnx::TensorProto& proto, ExternalData& external, const s
   return tensor;
 }
 
+// "com.example::Op", or the name alone in ONNX's domain.
+std::string WithDomain(const std::string& domain, const std::string& op_type) {
+  return domain.empty() || domain == "ai.onnx" ? op_type : domain + "::" + op_type;
+}
+
 ModelAttribute ReadAttribute(onnx::AttributeProto& proto, ExternalData& external,
                              const std::string& what) {
   ModelAttribute attribute;
+  attribute.of_call = proto.ref_attr_name();
   switch (proto.type()) {
     case onnx::AttributeProto::INT:
       attribute.i = proto.i();
@@ -139,11 +146,11 @@ ModelAttribute ReadAttribute(onnx::AttributeProto& proto, ExternalData& external
   return attribute;
 }
 
-ModelNode ReadNode(onnx::NodeProto& proto, ExternalData& external) {
+ModelNode ReadNode(onnx::NodeProto& proto, std::int64_t opset, ExternalData& external) {
   ModelNode node;
   node.name = proto.name();
-  const bool own = proto.domain().empty() || proto.domain() == "ai.onnx";
-  node.op_type = own ? proto.op_type() : proto.domain() + "::" + proto.op_type();
+  node.opset = opset;
+  node.op_type = WithDomain(proto.domain(), proto.op_type());
   node.inputs = {proto.input().begin(), proto.input().end()};
   node.outputs = {proto.output().begin(), proto.output().end()};
   for (onnx::AttributeProto& attribute : *proto.mutable_attribute()) {
@@ -157,13 +164,56 @@ ModelNode ReadNode(onnx::NodeProto& proto, ExternalData& external) {
   return node;
 }
 
+std::vector<std::string> NamesOf(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+// The version of ONNX's own domain; `otherwise` if there is no entry.
+std::int64_t OpsetOf(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports,
+                     std::int64_t otherwise) {
+  std::int64_t opset = otherwise;
+  for (const auto& import : imports) {
+    if (import.domain().empty() || import.domain() == "ai.onnx") opset = import.version();
+  }
+  if (opset != otherwise && (opset < kOldestOpset || opset > kNewestOpset)) {
+    throw OnnxError(fmt::format(
+        "opset {}: opsets {} to {} are supported; convert it with onnx.version_converter", opset,
+        kOldestOpset, kNewestOpset));
+  }
+  return opset;
+}
+
+ModelFunctions ReadFunctions(onnx::ModelProto& proto, std::int64_t opset, ExternalData& external) {
+  ModelFunctions functions;
+  for (onnx::FunctionProto& function : *proto.mutable_functions()) {
+    ModelFunction read{NamesOf(function.input()), NamesOf(function.output()), {}};
+    const std::int64_t own = OpsetOf(function.opset_import(), opset);
+    for (onnx::NodeProto& node : *function.mutable_node()) {
+      read.nodes.push_back(ReadNode(node, own, external));
+    }
+    functions[WithDomain(function.domain(), function.name())] = std::move(read);
+  }
+  return functions;
+}
+
+// A model without an entry for ONNX's domain has nodes of other domains alone.
+void CheckDomain(const Model& model) {
+  for (std::size_t i = 0; model.opset == 0 && i < model.nodes.size(); ++i) {
+    const ModelNode& node = model.nodes[i];
+    if (node.op_type.find("::") != std::string::npos) continue;
+    throw OnnxError(fmt::format(
+        "its opset_import has no version of ONNX's own domain, to which node {} ({}) belongs; save "
+        "it "
+        "with one",
+        node.name.empty() ? std::to_string(i) : Printable(node.name), Printable(node.op_type)));
+  }
+}
+
 ModelInput ReadInput(const onnx::ValueInfoProto& proto) {
   ModelInput input;
   input.name = proto.name();
   const auto& type = proto.type().tensor_type();
-  input.is_float = type.elem_type() == onnx::TensorProto::FLOAT ||
-                   type.elem_type() == onnx::TensorProto::FLOAT16;
-  input.is_double = type.elem_type() == onnx::TensorProto::DOUBLE;
+  input.type = type.elem_type();
   input.has_shape = type.has_shape();
   for (const auto& dim : type.shape().dim()) {
     // Some exporters write an open dimension as 0 or -1.
@@ -172,19 +222,6 @@ ModelInput ReadInput(const onnx::ValueInfoProto& proto) {
     input.symbols.push_back(dim.dim_param());
   }
   return input;
-}
-
-std::int64_t OpsetOf(const onnx::ModelProto& proto) {
-  std::int64_t opset = 0;
-  for (const auto& import : proto.opset_import()) {
-    if (import.domain().empty() || import.domain() == "ai.onnx") opset = import.version();
-  }
-  if (opset < kOldestOpset || opset > kNewestOpset) {
-    throw OnnxError(fmt::format(
-        "opset {}: opsets {} to {} are supported; convert it with onnx.version_converter", opset,
-        kOldestOpset, kNewestOpset));
-  }
-  return opset;
 }
 
 // Calls `read` with a stream of the bytes. Throws OnnxError if the file cannot be read.
@@ -289,7 +326,7 @@ Model ParseModel(const ModelBytes& bytes, std::size_t memory_limit, const std::s
   onnx::ModelProto proto = ParseProto(bytes, memory_limit);
   ExternalData external(folder, memory_limit);
   Model model;
-  model.opset = OpsetOf(proto);
+  model.opset = OpsetOf(proto.opset_import(), 0);
   onnx::GraphProto& graph = *proto.mutable_graph();
   if (static_cast<std::size_t>(graph.node_size()) > kMaxNodes) {
     throw OnnxError(
@@ -306,13 +343,18 @@ Model ParseModel(const ModelBytes& bytes, std::size_t memory_limit, const std::s
     }
   }
   for (onnx::NodeProto& node : *graph.mutable_node()) {
-    model.nodes.push_back(ReadNode(node, external));
+    model.nodes.push_back(ReadNode(node, model.opset == 0 ? kNewestOpset : model.opset, external));
   }
+  CheckDomain(model);
+  model.nodes = WithoutCalls(model.nodes, ReadFunctions(proto, model.opset, external));
   SortNodes(model.nodes);
   for (const auto& input : graph.input()) {
     if (model.initializers.count(input.name()) == 0) model.inputs.push_back(ReadInput(input));
   }
-  for (const auto& output : graph.output()) model.outputs.push_back(output.name());
+  for (const auto& output : graph.output()) {
+    model.outputs.push_back(output.name());
+    model.output_types[output.name()] = output.type().tensor_type().elem_type();
+  }
   return model;
 }
 

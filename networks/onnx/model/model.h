@@ -19,6 +19,10 @@
 
 namespace topdnn {
 
+// Opsets of ONNX's domain. What differs in the oldest and newest is in operator_versions.h.
+inline constexpr std::int64_t kOldestOpset = 6;
+inline constexpr std::int64_t kNewestOpset = 26;
+
 // A model that cannot be read. One line: what, where and the fix.
 class OnnxError : public std::runtime_error {
  public:
@@ -55,11 +59,13 @@ struct ModelAttribute {
   std::vector<std::int64_t> ints;
   std::vector<float> floats;
   std::shared_ptr<const ModelTensor> tensor;
+  std::string of_call = {};  // in a function: the attribute of the call whose value it has
 };
 
 struct ModelNode {
-  std::string name;     // may be empty or the same as another node's
-  std::string op_type;  // with its domain ("com.example::Op") unless it is ONNX's
+  std::string name;                   // may be empty or the same as another node's
+  std::string op_type;                // with its domain ("com.example::Op") unless it is ONNX's
+  std::int64_t opset = kNewestOpset;  // of ONNX's domain
   std::vector<std::string> inputs, outputs;  // names of values; empty: left out
   std::map<std::string, ModelAttribute> attributes;
 
@@ -75,8 +81,7 @@ struct ModelNode {
 // the same name have the same extent.
 struct ModelInput {
   std::string name;
-  bool is_float = false;   // of 32 or 16 bits
-  bool is_double = false;  // of 64 bits
+  std::int64_t type = 0;  // ONNX's number
   bool has_shape = false;
   std::vector<std::optional<std::int64_t>> dims;
   std::vector<std::string> symbols = {};  // per dimension: its name; empty: none
@@ -88,15 +93,13 @@ struct Model {
   std::map<std::string, std::shared_ptr<const ModelTensor>> initializers;
   std::vector<ModelInput> inputs;  // without those that have an initializer
   std::vector<std::string> outputs;
+  std::map<std::string, std::int64_t> output_types = {};  // ONNX's numbers
 };
 
 // ONNX's numbers of element types (TensorProto.DataType), as used by Cast.
 inline constexpr std::int64_t kOnnxFloat = 1, kOnnxUint8 = 2, kOnnxInt8 = 3, kOnnxInt32 = 6,
-                              kOnnxInt64 = 7, kOnnxBool = 9, kOnnxFloat16 = 10, kOnnxDouble = 11,
-                              kOnnxBfloat16 = 16;
+                              kOnnxInt64 = 7, kOnnxBool = 9, kOnnxFloat16 = 10, kOnnxDouble = 11;
 
-inline constexpr std::int64_t kOldestOpset = 7;
-inline constexpr std::int64_t kNewestOpset = 23;
 // More than any convolutional network has, and small enough for algorithms with quadratic time.
 inline constexpr std::size_t kMaxNodes = 20000;
 

@@ -105,38 +105,80 @@ std::optional<double> MostOf(const ImportedValue& value) {
   }
 }
 
+namespace {
+
+bool IsInteger(std::int64_t type) { return type == kOnnxInt32 || type == kOnnxInt64; }
+
+std::optional<double> MostAt(const NodeImport& node, std::size_t input) {
+  if (!node.IsConstant(input)) {
+    const ImportedValue value = node.AnySourceAt(input);
+    return value.steps.empty() ? MostOf(value) : std::nullopt;
+  }
+  double most = 0;
+  for (const double x : ValuesOf(node.ConstantAt(input))) most = std::max(most, std::abs(x));
+  return most;
+}
+
+// Adds a step to those that are pending, if the node has a value and a constant operand that fits.
+bool PostponedStep(NodeImport& node, std::string_view function, std::size_t value_input) {
+  const std::size_t other = 1 - value_input;
+  const bool ordered = function == "sub" || function == "div";
+  if (node.is_of_constants() || !node.IsConstant(other) || (ordered && value_input != 0) ||
+      !node.IsReadOnlyBy({"Add", "Cast", "Clip", "Div", "Mul", "Sub"})) {
+    return false;
+  }
+  ImportedValue value = node.AnySourceAt(value_input);
+  const ModelTensor& operand = node.ConstantAt(other);
+  const int rank = value.shape.rank(), axis = operand.shape.rank() - rank + 1;
+  const bool by_channel = rank > 1 && (axis == 0 || axis == 1) &&
+                          operand.shape[axis] == value.shape[1] &&
+                          operand.elements() == value.shape[1];
+  if (!IsInteger(OnnxTypeOf(operand)) || !(operand.elements() == 1 || by_channel)) return false;
+  const IntegerStep step = function == "add"   ? IntegerStep::kAdd
+                           : function == "sub" ? IntegerStep::kSub
+                           : function == "mul" ? IntegerStep::kMul
+                                               : IntegerStep::kDiv;
+  value.steps.push_back({step, std::make_shared<ModelTensor>(operand)});
+  value.most.reset();
+  node.Produce(std::move(value));
+  return true;
+}
+
+void CheckDivisors(const NodeImport& node) {
+  if (!node.IsConstant(1)) return;
+  const std::vector<double> divisors = ValuesOf(node.ConstantAt(1));
+  if (std::count(divisors.begin(), divisors.end(), 0.0) > 0) {
+    throw UnsupportedNode("a division of integers by 0");
+  }
+}
+
+}  // namespace
+
 bool ImportedOnIntegers(NodeImport& node, std::string_view function) {
   const bool divides = function == "div";
   const bool known = divides || function == "add" || function == "sub" || function == "mul";
   if (!known || node.inputs() != 2) return false;
   const auto is_integer = [&](std::size_t i) {
-    if (node.IsConstant(i)) return false;
-    const std::int64_t type = node.AnySourceAt(i).type;
-    return type == kOnnxInt32 || type == kOnnxInt64;
+    return !node.IsConstant(i) && IsInteger(node.AnySourceAt(i).type);
   };
   const std::size_t value_input = is_integer(0) ? 0 : 1;
   if (!is_integer(value_input)) return false;
-  const auto most_at = [&](std::size_t i) -> double {
-    std::optional<double> most = 0;
-    if (node.IsConstant(i)) {
-      for (const double x : ValuesOf(node.ConstantAt(i))) most = std::max(*most, std::abs(x));
-    } else {
-      most = MostOf(node.AnySourceAt(i));
-    }
-    if (most) return *most;
-    throw UnsupportedNode(fmt::format(
-        "its input {} is of integers of unknown size: f32 may not represent the result", i));
-  };
-  const double first = most_at(0), second = most_at(1);
-  if (divides && node.IsConstant(1)) {
-    const std::vector<double> divisors = ValuesOf(node.ConstantAt(1));
-    if (std::count(divisors.begin(), divisors.end(), 0.0) > 0) {
-      throw UnsupportedNode("a division of integers by 0");
-    }
+  if (divides) CheckDivisors(node);
+  const std::optional<double> first = MostAt(node, 0), second = MostAt(node, 1);
+  double most = 0;
+  bool exact = first && second;
+  if (exact) {
+    most = function == "mul" ? *first * *second : divides ? *first : *first + *second;
+    // A quotient of larger numbers may round up to an integer.
+    exact = std::max({*first, *second, most}) <= node.most_exact() / (divides ? 4 : 1);
   }
-  const double most = function == "mul" ? first * second : divides ? first : first + second;
-  // A quotient of larger numbers may round up to an integer.
-  if (std::max({first, second, most}) > node.most_exact() / (divides ? 4 : 1)) {
+  if (!exact && PostponedStep(node, function, value_input)) return true;
+  if (!first || !second) {
+    throw UnsupportedNode(
+        fmt::format("its input {} is of integers of unknown size: f32 may not represent the result",
+                    first ? 1 : 0));
+  }
+  if (!exact) {
     throw UnsupportedNode(fmt::format("its result may reach {:.0f}, and {} is exact up to 2^{}",
                                       most, node.is_of_constants() ? "f64" : "f32",
                                       std::ilogb(node.most_exact())));
@@ -148,6 +190,31 @@ bool ImportedOnIntegers(NodeImport& node, std::string_view function) {
   result.most = most;
   node.Produce(std::move(result));
   return true;
+}
+
+ImportedValue AddIntegerSteps(NodeImport& node, const ImportedValue& value) {
+  ImportedValue result = value;
+  result.steps.clear();
+  const ValueId source = node.Plain(result);
+  std::int64_t channels = 1;
+  std::vector<IntegerStep> steps;
+  for (const ModelStep& one : value.steps) {
+    steps.push_back(one.step);
+    channels = std::max(channels, one.operand->elements());
+  }
+  std::vector<double> operands;
+  for (const ModelStep& one : value.steps) {
+    const std::vector<double> own = ValuesOf(*one.operand);
+    for (std::int64_t c = 0; c < channels; ++c) {
+      operands.push_back(own[own.size() == 1 ? 0 : static_cast<std::size_t>(c)]);
+    }
+  }
+  const Shape shape{static_cast<std::int64_t>(steps.size()), channels};
+  const auto op =
+      std::make_shared<IntegerStepsOp>(node.ShapeOf(source), std::move(steps), channels);
+  result.value = node.AddLayer(op, {source});
+  node.SetParameter("constant", MakeTensor(shape, DataType::kS64, std::move(operands)), shape);
+  return result;
 }
 
 ModelTensor ScalarTensor(double value) { return MakeTensor({}, DataType::kF32, {value}); }

@@ -31,6 +31,9 @@ std::optional<double> MostOf(const ImportedValue& value);
 // whether it did. Throws UnsupportedNode when f32 may not represent a result.
 bool ImportedOnIntegers(NodeImport& node, std::string_view function);
 
+// A layer that computes the value's pending steps in 64-bit integers, and rounds to f32.
+ImportedValue AddIntegerSteps(NodeImport& node, const ImportedValue& value);
+
 // A scalar constant in f32.
 ModelTensor ScalarTensor(double value);
 

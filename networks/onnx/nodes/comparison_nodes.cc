@@ -147,6 +147,7 @@ void ImportIsInf(NodeImport& node) {
 // to an integer type that cannot represent the number, so such a cast only drops the fraction.
 ImportedValue AddCast(NodeImport& node, ImportedValue value, std::int64_t to) {
   const std::int64_t from = value.type;
+  if (!value.steps.empty() && to == kOnnxFloat) value = AddIntegerSteps(node, value);
   if (to == from || to == kOnnxFloat || to == kOnnxDouble) {
     value.type = to;
     return value;
@@ -172,10 +173,10 @@ ImportedValue AddCast(NodeImport& node, ImportedValue value, std::int64_t to) {
   return value;
 }
 
-// A network computes float16 and bfloat16 in f32.
+// A network computes float16 in f32.
 void ImportCast(NodeImport& node) {
   std::int64_t to = node.node().Int("to", 0);
-  if (to == kOnnxFloat16 || to == kOnnxBfloat16) to = kOnnxFloat;
+  if (to == kOnnxFloat16) to = kOnnxFloat;
   if (to == kOnnxDouble && !node.is_of_constants()) {
     throw UnsupportedNode("a cast to double: topdnn computes in f32; export the model in float");
   }

@@ -16,6 +16,7 @@
 #include "kernels/concat/concat.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/flatten/flatten.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
 #include "networks/onnx/import/node_import.h"
@@ -194,15 +195,23 @@ void ImportClip(NodeImport& node) {
       by_input ? ScalarAt(node, 1, -kInfinity) : node.node().Float("min", -kInfinity);
   const float highest =
       by_input ? ScalarAt(node, 2, kInfinity) : node.node().Float("max", kInfinity);
+  ImportedValue value = node.AnySourceAt(0);
+  if (!value.steps.empty() && by_input && node.Has(1) && node.Has(2)) {
+    value.steps.push_back({IntegerStep::kMax, std::make_shared<ModelTensor>(node.ConstantAt(1))});
+    value.steps.push_back({IntegerStep::kMin, std::make_shared<ModelTensor>(node.ConstantAt(2))});
+    const auto most = static_cast<double>(std::max(std::abs(lowest), std::abs(highest)));
+    if (most <= node.most_exact()) {
+      value.most = most;
+      node.Produce(AddIntegerSteps(node, value));
+      return;
+    }
+  }
   // The bounds of integers are exact in f32, like the integers.
-  ImportElementwise(node, node.AnySourceAt(0),
-                    [&](const Shape& shape) -> std::shared_ptr<const Op> {
-                      if (lowest == 0 && highest == kInfinity)
-                        return std::make_shared<ReluOp>(shape);
-                      if (lowest == 0 && highest > 0)
-                        return std::make_shared<ReluOp>(shape, highest);
-                      return std::make_shared<ClipOp>(shape, lowest, highest);
-                    });
+  ImportElementwise(node, std::move(value), [&](const Shape& shape) -> std::shared_ptr<const Op> {
+    if (lowest == 0 && highest == kInfinity) return std::make_shared<ReluOp>(shape);
+    if (lowest == 0 && highest > 0) return std::make_shared<ReluOp>(shape, highest);
+    return std::make_shared<ClipOp>(shape, lowest, highest);
+  });
 }
 
 void ImportDropout(NodeImport& node) {
@@ -346,7 +355,13 @@ void ImportConcat(NodeImport& node) {
     return;
   }
   if (parts.size() == 1 && !constants) {
-    node.Produce(node.AnySourceAt(parts.front()));
+    ImportedValue value = node.AnySourceAt(parts.front());
+    const ValueId source = node.Elements(value);
+    if (node.graph().IsInput(source)) {  // a copy, because an input is no result
+      value.value =
+          node.AddLayer(std::make_shared<FlattenOp>(node.ShapeOf(source), value.shape), {source});
+    }
+    node.Produce(std::move(value));
     return;
   }
   if (constants) {

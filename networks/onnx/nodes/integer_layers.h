@@ -44,6 +44,25 @@ ImportedValue AddQuantizedReals(NodeImport& node, const ImportedValue& reals,
 // The integers as whole numbers, for a value that is kept in either way.
 ImportedValue AddWholeNumbers(NodeImport& node, const ImportedValue& value);
 
+// The scale and zero point of a value, both one constant.
+struct ValueQuantization {
+  float scale = 1.0F;
+  double zero_point = 0;
+  std::int64_t type = kOnnxUint8;
+
+  // With the zero point 0, or 128 of u8.
+  std::optional<Quantization> Symmetric() const;
+};
+
+// From the inputs `scale_input` and the next one. Without a zero point it is 0 of the type
+// `otherwise`.
+ValueQuantization ValueQuantizationAt(const NodeImport& node, std::size_t scale_input,
+                                      std::int64_t otherwise);
+// The real numbers of a quantized input, which may be a constant.
+NamedValue RealsAt(NodeImport& node, std::size_t input, std::size_t scale_input);
+// Quantizes the real numbers, in the way that the readers of the node's first result take.
+void ProduceQuantized(NodeImport& node, const ImportedValue& reals, const ValueQuantization& to);
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_NETWORKS_ONNX_NODES_INTEGER_LAYERS_H_

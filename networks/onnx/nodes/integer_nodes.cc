@@ -1,5 +1,5 @@
-// Operations on quantized values: ConvInteger, MatMulInteger, QLinearConv, QLinearMatMul and
-// DynamicQuantizeLinear.
+// Operations on quantized values: ConvInteger, MatMulInteger, QLinearConv, QLinearMatMul, ONNX
+// Runtime's QGemm, and DynamicQuantizeLinear.
 
 #include <fmt/format.h>
 
@@ -124,38 +124,6 @@ void ProduceSums(NodeImport& node, std::string_view op_type, bool channels_first
 void ImportConvInteger(NodeImport& node) { ProduceSums(node, "Conv", true); }
 void ImportMatMulInteger(NodeImport& node) { ProduceSums(node, "MatMul", false); }
 
-// The scale and zero point of a value, both one constant.
-struct ValueQuantization {
-  float scale = 1.0F;
-  double zero_point = 0;
-  std::int64_t type = kOnnxUint8;
-
-  // With the zero point 0, or 128 of u8.
-  std::optional<Quantization> Symmetric() const {
-    const DataType stored = type == kOnnxUint8 ? DataType::kU8 : DataType::kS8;
-    if (zero_point == 0) return Quantization{stored, scale};
-    if (zero_point == 128 && type == kOnnxUint8) return Quantization{DataType::kS8, scale};
-    return std::nullopt;
-  }
-};
-
-ValueQuantization QuantizationAt(const NodeImport& node, std::size_t scale_input) {
-  const ModelTensor& scale = node.ConstantAt(scale_input);
-  const ModelTensor& zero = node.ConstantAt(scale_input + 1);
-  if (scale.elements() != 1 || zero.elements() != 1) {
-    throw UnsupportedNode("several scales or zero points of a value");
-  }
-  ValueQuantization result{static_cast<float>(ValuesOf(scale).front()), ValuesOf(zero).front()};
-  if (!(result.scale > 0) || !std::isfinite(result.scale)) {
-    throw UnsupportedNode("a scale that is not above 0 and finite");
-  }
-  if (zero.type != DataType::kU8 && zero.type != DataType::kS8) {
-    throw UnsupportedNode(fmt::format("a zero point of {}", NameOf(zero.type)));
-  }
-  result.type = zero.type == DataType::kU8 ? kOnnxUint8 : kOnnxInt8;
-  return result;
-}
-
 std::vector<double> WeightScalesAt(const NodeImport& node, std::int64_t channels) {
   std::vector<double> scales = ByChannel(node, 4, channels, 1);
   for (const double scale : scales) {
@@ -166,11 +134,12 @@ std::vector<double> WeightScalesAt(const NodeImport& node, std::int64_t channels
   return scales;
 }
 
-// How QLinearConv and QLinearMatMul differ.
+// How QLinearConv, QLinearMatMul and QGemm differ.
 struct QLinearLayer {
   std::string_view op_type;  // of the same layer on real numbers
   bool channels_first;       // in the weights
   int trailing;              // dimensions of the result after the channels
+  std::size_t bias_input = 8, result_input = 6;
 };
 
 // The layer on real numbers between a quantization and the next one, which the planner replaces by
@@ -231,14 +200,19 @@ ImportedValue AddWholeLayer(NodeImport& node, const QLinearLayer& layer,
 void ImportQLinear(NodeImport& node, const QLinearLayer& layer) {
   const CentredWeights weights = WeightsAt(node, 3, 5, layer.channels_first);
   const std::vector<double> scales = WeightScalesAt(node, weights.channels);
-  const ValueQuantization from = QuantizationAt(node, 1), to = QuantizationAt(node, 6);
-  std::vector<double> bias;
-  if (node.Has(8)) bias = ByChannel(node, 8, weights.channels, 0);
   const ImportedValue source = node.QuantizedSourceAt(0);
+  const ValueQuantization from = ValueQuantizationAt(node, 1, source.type);
+  std::vector<double> bias;
+  if (node.Has(layer.bias_input)) bias = ByChannel(node, layer.bias_input, weights.channels, 0);
   if (source.type != from.type) {
     throw UnsupportedNode(fmt::format("its input 0 is of {}, and its zero point of {}",
                                       NameOfOnnxType(source.type), NameOfOnnxType(from.type)));
   }
+  if (!node.Has(layer.result_input)) {  // of QGemm: real numbers
+    node.Produce(AddWholeLayer(node, layer, weights, scales, bias, from.scale, 1));
+    return;
+  }
+  const ValueQuantization to = ValueQuantizationAt(node, layer.result_input, source.type);
   const std::optional<Quantization> symmetric = from.Symmetric(), result = to.Symmetric();
   const bool small = std::all_of(weights.values.begin(), weights.values.end(),
                                  [](double w) { return w >= -128 && w <= 127; });
@@ -266,6 +240,13 @@ void ImportQLinearConv(NodeImport& node) {
 }
 
 void ImportQLinearMatMul(NodeImport& node) { ImportQLinear(node, {"MatMul", false, 0}); }
+
+// Of ONNX Runtime: a Gemm whose bias is one integer for each output.
+void ImportQGemm(NodeImport& node) {
+  if (node.node().Float("alpha", 1) != 1) throw UnsupportedNode("an alpha other than 1");
+  const bool transposed = node.node().Int("transB", 0) != 0;
+  ImportQLinear(node, {"Gemm", transposed, 0, 6, 7});
+}
 
 // The scale and zero point come from the range of all elements and 0:
 // scale = (most - least) / 255, zero point = round(-least / scale).
@@ -302,6 +283,7 @@ void ImportDynamicQuantizeLinear(NodeImport& node) {
 const NodeRegistration kConvInteger("ConvInteger", ImportConvInteger);
 const NodeRegistration kDynamicQuantizeLinear("DynamicQuantizeLinear", ImportDynamicQuantizeLinear);
 const NodeRegistration kMatMulInteger("MatMulInteger", ImportMatMulInteger);
+const NodeRegistration kQGemm("com.microsoft::QGemm", ImportQGemm);
 const NodeRegistration kQLinearConv("QLinearConv", ImportQLinearConv);
 const NodeRegistration kQLinearMatMul("QLinearMatMul", ImportQLinearMatMul);
 

@@ -212,10 +212,16 @@ void ImportShape(NodeImport& node) {
   node.Produce(MakeTensor(Shape{count}, DataType::kS64, std::move(extents)));
 }
 
+void ImportSize(NodeImport& node) {
+  const auto elements = static_cast<double>(ShapeAt(node).elements());
+  node.Produce(MakeTensor(Shape{}, DataType::kS64, {elements}));
+}
+
 const NodeRegistration kFlatten("Flatten", ImportFlatten);
 const NodeRegistration kIdentity("Identity", ImportIdentity);
 const NodeRegistration kReshape("Reshape", ImportReshape);
 const NodeRegistration kShape("Shape", ImportShape);
+const NodeRegistration kSize("Size", ImportSize);
 const NodeRegistration kSqueeze("Squeeze", ImportSqueeze);
 const NodeRegistration kTranspose("Transpose", ImportTranspose);
 const NodeRegistration kUnsqueeze("Unsqueeze", ImportUnsqueeze);
@@ -223,6 +229,7 @@ const ConstantNodeRegistration kFoldFlattenOfConstants("Flatten", ImportFlatten)
 const ConstantNodeRegistration kFoldIdentityOfConstants("Identity", ImportIdentity);
 const ConstantNodeRegistration kFoldReshapeOfConstants("Reshape", ImportReshape);
 const ConstantNodeRegistration kFoldShapeOfConstants("Shape", ImportShape);
+const ConstantNodeRegistration kFoldSizeOfConstants("Size", ImportSize);
 const ConstantNodeRegistration kFoldSqueezeOfConstants("Squeeze", ImportSqueeze);
 const ConstantNodeRegistration kFoldTransposeOfConstants("Transpose", ImportTranspose);
 const ConstantNodeRegistration kFoldUnsqueezeOfConstants("Unsqueeze", ImportUnsqueeze);

@@ -49,7 +49,9 @@ Numbers ComputedConstant(const ConstantCase& one) {
   if (one.casts) AddInt(model.Node("Cast", "f", {"k"}), "to", onnx::TensorProto::FLOAT);
   model.Node("Add", "y", {"x", one.casts ? "f" : "k"});
   const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
-  EXPECT_EQ(network.graph.nodes().size(), 1u) << one.op_type << ": the addition alone is a layer";
+  // A reshape of x, and the addition.
+  EXPECT_LE(network.graph.nodes().size(), 2u) << one.op_type;
+  EXPECT_EQ(network.graph.nodes().back().op->kind(), "binary") << one.op_type;
   return RunNetwork(network, {{"x", {0}}}).at("y");
 }
 
@@ -519,7 +521,7 @@ TEST(ConstantsTest, WhatIsNotDefinedIsRefused) {
                 m.Ints("b", {1, 0});
                 m.Node("Div", "k", {"a", "b"});
               }),
-              HasSubstr("Div at k (an integer divided by 0"));
+              HasSubstr("Div at k (a division of integers by 0)"));
   EXPECT_THAT(refusal([](ModelBuilder& m) {
                 m.Ints("a", {1, 2});
                 m.Ints("i", {2});

@@ -57,7 +57,7 @@ TEST(ImporterTest, FlatteningByShapeArithmeticAddsNoLayer) {
     EXPECT_THAT(Kinds(network.graph), ElementsAre("conv", "inner_product"));
     EXPECT_EQ(network.graph.shape(0), (Shape{batch, 3, 4, 4}));
     EXPECT_EQ(network.outputs.at(0).shape, (Shape{batch, 5}));
-    EXPECT_THAT(network.inputs, ElementsAre("x"));
+    EXPECT_EQ(network.inputs.front().name, "x");
     EXPECT_EQ(network.outputs.at(0).name, "fc");
     EXPECT_EQ(network.parameters.at("fc/weights").shape(), (Shape{5, 32}));
   }
@@ -272,15 +272,6 @@ TEST(ImporterTest, ALayerWithoutABackwardPassIsTrainedAroundOrRefused) {
                    "layer y (binary/sub2x3_by2x3_constant) has no backward pass: use the "
                    "network for inference alone");
     }
-  }
-}
-
-TEST(ImporterTest, OtherOpsetsAreRefusedWithTheFix) {
-  for (const std::int64_t opset : {6, 24}) {
-    ModelBuilder model(opset);
-    model.Input("x", {1, 4}).Output("y");
-    model.Node("Relu", "y", {"x"});
-    EXPECT_THAT(RefusalOf(model.Bytes()), AllOf(HasSubstr("7 to 23"), HasSubstr("convert")));
   }
 }
 

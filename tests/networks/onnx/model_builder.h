@@ -23,12 +23,20 @@ class ModelBuilder {
   }
 
   // A dimension of 0 stays open.
-  ModelBuilder& Input(const std::string& name, const std::vector<std::int64_t>& dims) {
-    Describe(*proto.mutable_graph()->add_input(), name, dims);
+  ModelBuilder& Input(const std::string& name, const std::vector<std::int64_t>& dims,
+                      int type = onnx::TensorProto::FLOAT) {
+    Describe(*proto.mutable_graph()->add_input(), name, dims, type);
     return *this;
   }
-  ModelBuilder& Output(const std::string& name) {
-    Describe(*proto.mutable_graph()->add_output(), name, {0});
+  ModelBuilder& Output(const std::string& name, int type = onnx::TensorProto::FLOAT) {
+    Describe(*proto.mutable_graph()->add_output(), name, {0}, type);
+    return *this;
+  }
+  // A version of another domain, such as com.microsoft.
+  ModelBuilder& Domain(const std::string& domain) {
+    onnx::OperatorSetIdProto& import = *proto.add_opset_import();
+    import.set_domain(domain);
+    import.set_version(1);
     return *this;
   }
   // The node's result has the node's name.
@@ -98,10 +106,10 @@ class ModelBuilder {
     return tensor;
   }
   static void Describe(onnx::ValueInfoProto& value, const std::string& name,
-                       const std::vector<std::int64_t>& dims) {
+                       const std::vector<std::int64_t>& dims, int elements) {
     value.set_name(name);
     auto& type = *value.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(onnx::TensorProto::FLOAT);
+    type.set_elem_type(elements);
     type.mutable_shape();
     for (const std::int64_t dim : dims) {
       auto& added = *type.mutable_shape()->add_dim();

@@ -112,7 +112,13 @@ NodeOutcome ImportedCase::RunOn(const std::string& backend, DataType type) const
   plan->Write(plan->Find(BufferRole::kInput), node_.Input(0)->values);
   plan->Run();
   const OnnxTensor& expected = *node_.Output(output_);
-  const std::vector<double> actual = plan->Read(plan->Find(BufferRole::kOutput));
+  std::vector<double> actual = plan->Read(plan->Find(BufferRole::kOutput));
+  if (network_->outputs.front().type == DataType::kF16) {  // as `topdnn run` writes it
+    const Tensor half(Shape{static_cast<std::int64_t>(actual.size())}, DataType::kF16);
+    FromDouble(actual, half.desc(), half.data());
+    actual = ToDouble(half.desc(), half.data());
+    tolerance = std::max(tolerance, 2 * UnitRoundoff(DataType::kF16));
+  }
   if (network_->outputs.front().shape != expected.shape ||
       actual.size() != expected.values.size()) {
     return {NodeVerdict::kDiffers,

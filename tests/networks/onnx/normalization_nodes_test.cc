@@ -18,10 +18,10 @@ using testing::DoubleNear;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-const char* const kBackends[] = {"reference", "onednn", "openblas", "eigen"};
+const char* const kNormalizationBackends[] = {"reference", "onednn", "openblas", "eigen"};
 
-std::vector<double> ResultOf(const ModelBuilder& model, const std::vector<double>& input,
-                             const std::string& backend) {
+std::vector<double> Normalized(const ModelBuilder& model, const std::vector<double>& input,
+                               const std::string& backend) {
   const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
   return RunGraph(network.graph, network.parameters, input, backend);
 }
@@ -44,8 +44,8 @@ TEST(NormalizationNodesTest, GroupsOfChannels) {
     const std::vector<double> expected = opset < 21
                                              ? std::vector<double>{-1, -1, 3, 3, -1, -1, -1, -1}
                                              : std::vector<double>{-1, -1, 5, 5, -1, -1, 4, 4};
-    for (const char* backend : kBackends) {
-      EXPECT_THAT(ResultOf(model, {2, 2, 6, 6, 10, 10, 10, 10}, backend),
+    for (const char* backend : kNormalizationBackends) {
+      EXPECT_THAT(Normalized(model, {2, 2, 6, 6, 10, 10, 10, 10}, backend),
                   Pointwise(DoubleNear(1e-5), expected))
           << backend << " in opset " << opset;
     }
@@ -59,8 +59,8 @@ TEST(NormalizationNodesTest, RowsByTheirNorm) {
     AddInt(model.Node("LpNormalization", "y", {"x"}), "p", p);
     const std::vector<double> expected = p == 1 ? std::vector<double>{3.0 / 7, -4.0 / 7, 0, 1}
                                                 : std::vector<double>{0.6, -0.8, 0, 1};
-    for (const char* backend : kBackends) {
-      EXPECT_THAT(ResultOf(model, {3, -4, 0, 2}, backend), Pointwise(DoubleNear(1e-6), expected))
+    for (const char* backend : kNormalizationBackends) {
+      EXPECT_THAT(Normalized(model, {3, -4, 0, 2}, backend), Pointwise(DoubleNear(1e-6), expected))
           << backend << " with p " << p;
     }
   }
@@ -76,8 +76,8 @@ TEST(NormalizationNodesTest, ARowOfZerosByItsNormIsZero) {
     model.Input("x", {2, 2}).Output("y");
     AddInt(model.Node("LpNormalization", "y", {"x"}), "p", p);
     const std::vector<double> expected = {0, 0, 0, -1};
-    for (const char* backend : kBackends) {
-      EXPECT_THAT(ResultOf(model, {0, 0, 0, -2}, backend), Pointwise(DoubleNear(1e-6), expected))
+    for (const char* backend : kNormalizationBackends) {
+      EXPECT_THAT(Normalized(model, {0, 0, 0, -2}, backend), Pointwise(DoubleNear(1e-6), expected))
           << backend << " with p " << p;
     }
   }
@@ -88,8 +88,8 @@ TEST(NormalizationNodesTest, AConstantChannelByItsVarianceIsZero) {
   model.Input("x", {2, 2, 1, 1}).Output("y");
   model.Node("MeanVarianceNormalization", "y", {"x"});
   const std::vector<double> expected = {0, -1, 0, 1};
-  for (const char* backend : kBackends) {
-    EXPECT_THAT(ResultOf(model, {3, 4, 3, 8}, backend), Pointwise(DoubleNear(1e-6), expected))
+  for (const char* backend : kNormalizationBackends) {
+    EXPECT_THAT(Normalized(model, {3, 4, 3, 8}, backend), Pointwise(DoubleNear(1e-6), expected))
         << backend;
   }
 }
@@ -100,8 +100,9 @@ TEST(NormalizationNodesTest, ClipWithComputedBounds) {
   AddInt(model.Node("ReduceMean", "mean", {"x"}), "keepdims", 0);
   model.Floats("most", {}, {6.0F});
   model.Node("Clip", "y", {"x", "mean", "most"});
-  for (const char* backend : kBackends) {
-    EXPECT_EQ(ResultOf(model, {1, 3, 4, 8}, backend), (std::vector<double>{4, 4, 4, 6})) << backend;
+  for (const char* backend : kNormalizationBackends) {
+    EXPECT_EQ(Normalized(model, {1, 3, 4, 8}, backend), (std::vector<double>{4, 4, 4, 6}))
+        << backend;
   }
 }
 

@@ -38,7 +38,7 @@ NamedValues RunNetwork(const ImportedNetwork& network, const NamedValues& inputs
                        const std::string& backend) {
   const auto plan = PlanOf(network.graph, network.parameters, backend);
   for (std::size_t i = 0; i < network.inputs.size(); ++i) {
-    plan->Write(plan->inputs()[i], inputs.at(network.inputs[i]));
+    plan->Write(plan->inputs()[i], inputs.at(network.inputs[i].name));
   }
   plan->Run();
   NamedValues outputs;

@@ -189,7 +189,8 @@ ModelBuilder TwoInputs() {
 
 TEST(SeveralInputsTest, AreReadByTheirNames) {
   const ImportedNetwork network = ImportOnnx(TwoInputs().Bytes(), {});
-  EXPECT_THAT(network.inputs, ElementsAre("image", "factor"));
+  EXPECT_EQ(network.inputs.front().name, "image");
+  EXPECT_EQ(network.inputs.back().name, "factor");
   for (const std::string& backend : kBackends) {
     EXPECT_THAT(RunNetwork(network, {{"image", {3, -4}}, {"factor", {5}}}, backend).at("y"),
                 ElementsAre(30, -40))
@@ -210,8 +211,9 @@ TEST(SeveralInputsTest, NamesStayDifferent) {
     model.Node("Mul", "y", {name == "conv" ? "conv2" : "conv", name});
     const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
     const ImportedNetwork again = ImportOnnx(ExportOnnx(network.graph, network.parameters), {});
-    EXPECT_THAT(RunNetwork(again, {{"input", {3, -4}}, {again.inputs.at(1), {5}}}).at("output"),
-                ElementsAre(30, -40))
+    EXPECT_THAT(
+        RunNetwork(again, {{"input", {3, -4}}, {again.inputs.at(1).name, {5}}}).at("output"),
+        ElementsAre(30, -40))
         << name;
   }
 }

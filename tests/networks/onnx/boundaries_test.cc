@@ -1,0 +1,221 @@
+// Old and new operator sets, local functions, missing domains and tensors without elements.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "networks/onnx/import/importer.h"
+#include "tests/networks/onnx/model_builder.h"
+#include "tests/networks/onnx/run_model.h"
+
+namespace topdnn {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<double> Result(const ModelBuilder& model, const NamedValues& inputs) {
+  return RunNetwork(ImportOnnx(model.Bytes(), {}), inputs).at("y");
+}
+
+// The same in each opset: a Conv and a Relu.
+TEST(OpsetTest, OperationsThatDidNotChangeAreRead) {
+  for (const std::int64_t opset : {6, 7, 23, 24, 25, 26}) {
+    ModelBuilder model(opset);
+    model.Input("x", {1, 1, 1, 3}).Output("y");
+    model.Floats("w", {1, 1, 1, 2}, {1, -2});
+    AddInts(model.Node("Conv", "c", {"x", "w"}), "kernel_shape", {1, 2});
+    model.Node("Relu", "y", {"c"});
+    EXPECT_THAT(Result(model, {{"x", {1, 2, -4}}}), ElementsAre(0, 10)) << opset;
+  }
+}
+
+TEST(OpsetTest, OtherNumbersAreRefusedWithTheFix) {
+  for (const std::int64_t opset : {5, 27}) {
+    ModelBuilder model(opset);
+    model.Input("x", {1, 4}).Output("y");
+    model.Node("Relu", "y", {"x"});
+    EXPECT_THAT(RefusalOf(model.Bytes()), AllOf(HasSubstr("6 to 26"), HasSubstr("convert")));
+  }
+}
+
+TEST(OpsetTest, AnotherDefinitionIsRefusedByName) {
+  ModelBuilder model(6);
+  model.Input("x", {1, 1, 1, 1}).Output("y");
+  AddFloat(model.Node("Upsample", "y", {"x"}), "height_scale", 2);
+  EXPECT_THAT(RefusalOf(model.Bytes()),
+              HasSubstr("Upsample at y (as opset 6 defines it; topdnn knows its definition from "
+                        "opset 7)"));
+}
+
+// Before opset 7, `axis` says where the second operand begins in the first.
+TEST(OpsetTest, OldBroadcastsBeginAtTheirAxis) {
+  for (const bool constant : {true, false}) {
+    ModelBuilder model(6);
+    model.Input("x", {1, 2, 2}).Output("y");
+    std::string factors = "f";
+    if (constant) {
+      model.Floats("f", {2}, {10, 100});
+    } else {
+      model.Input("f", {2});
+    }
+    onnx::NodeProto& product = model.Node("Mul", "y", {"x", "f"});
+    AddInt(product, "axis", 1);
+    AddInt(product, "broadcast", 1);
+    NamedValues inputs = {{"x", {1, 2, 3, 4}}};
+    if (!constant) inputs["f"] = {10, 100};
+    EXPECT_THAT(Result(model, inputs), ElementsAre(10, 20, 300, 400));
+  }
+}
+
+TEST(OpsetTest, OldSlopesAreThoseOfChannels) {
+  ModelBuilder model(6);
+  model.Input("x", {1, 2, 1, 2}).Output("y");
+  model.Floats("slope", {2}, {10, 100});
+  model.Node("PRelu", "y", {"x", "slope"});
+  EXPECT_THAT(Result(model, {{"x", {-1, 2, -3, 4}}}), ElementsAre(-10, 2, -300, 4));
+}
+
+TEST(OpsetTest, AMissingDomainIsTheReason) {
+  ModelBuilder model;
+  model.proto.clear_opset_import();
+  model.Domain("com.microsoft").Input("x", {1, 1, 1, 3}).Output("y");
+  model.Node("Relu", "y", {"x"});
+  EXPECT_THAT(RefusalOf(model.Bytes()), AllOf(HasSubstr("no version of ONNX's own domain"),
+                                              HasSubstr("y (Relu)"), Not(HasSubstr("opset 0"))));
+  // It is not missed if no node belongs to it.
+  onnx::NodeProto& node = *model.proto.mutable_graph()->mutable_node(0);
+  node.set_op_type("FusedConv");
+  node.set_domain("com.microsoft");
+  node.add_input("w");
+  onnx::AttributeProto& activation = *node.add_attribute();
+  activation.set_name("activation");
+  activation.set_type(onnx::AttributeProto::STRING);
+  activation.set_s("Relu");
+  model.Floats("w", {1, 1, 1, 1}, {2});
+  EXPECT_THAT(Result(model, {{"x", {-1, 0, 3}}}), ElementsAre(0, 0, 6));
+}
+
+onnx::NodeProto& FunctionNode(onnx::FunctionProto& function, const std::string& op_type,
+                              const std::string& input, const std::string& output) {
+  onnx::NodeProto& node = *function.add_node();
+  node.set_op_type(op_type);
+  node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
+onnx::FunctionProto& AddFunction(ModelBuilder& model, const std::string& name) {
+  onnx::FunctionProto& function = *model.proto.add_functions();
+  function.set_name(name);
+  function.set_domain("my");
+  function.add_input("a");
+  function.add_output("b");
+  function.add_opset_import()->set_version(13);
+  return function;
+}
+
+// The value q of the function is another one than the model's.
+TEST(FunctionTest, CallsAreReplacedByTheNodes) {
+  ModelBuilder model(15);
+  model.Domain("my").Input("x", {1, 3}).Output("y");
+  onnx::FunctionProto& act = AddFunction(model, "Act");
+  FunctionNode(act, "Relu", "a", "q");
+  FunctionNode(act, "Neg", "q", "b");
+  onnx::FunctionProto& twice = AddFunction(model, "Twice");
+  FunctionNode(twice, "Act", "a", "q").set_domain("my");
+  onnx::NodeProto& leaky = FunctionNode(twice, "LeakyRelu", "q", "b");
+  onnx::AttributeProto& alpha = *leaky.add_attribute();
+  alpha.set_name("alpha");
+  alpha.set_type(onnx::AttributeProto::FLOAT);
+  alpha.set_ref_attr_name("slope");
+  twice.add_attribute("slope");
+  model.Node("Act", "q", {"x"}).set_domain("my");
+  onnx::NodeProto& call = model.Node("Twice", "z", {"x"});
+  call.set_domain("my");
+  AddFloat(call, "slope", 0.5F);
+  model.Node("Sub", "y", {"q", "z"});
+  // -relu(x) - leaky(-relu(x)) = -relu(x) + relu(x) / 2
+  EXPECT_THAT(Result(model, {{"x", {-4, 0, 6}}}), ElementsAre(0, 0, -3));
+}
+
+TEST(FunctionTest, ACircleIsRefused) {
+  ModelBuilder model;
+  model.Domain("my").Input("x", {1, 3}).Output("y");
+  onnx::FunctionProto& act = AddFunction(model, "Act");
+  FunctionNode(act, "Act", "a", "b").set_domain("my");
+  model.Node("Act", "y", {"x"}).set_domain("my");
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("function my::Act calls itself"));
+}
+
+// One call makes two, and those make two each: 2^40 nodes.
+TEST(FunctionTest, CallsThatMultiplyAreRefused) {
+  ModelBuilder model;
+  model.Domain("my").Input("x", {1, 3}).Output("y");
+  for (int i = 0; i < 40; ++i) {
+    onnx::FunctionProto& function = AddFunction(model, "F" + std::to_string(i));
+    const std::string next = i == 39 ? "Relu" : "F" + std::to_string(i + 1);
+    for (const auto& [from, to] : {std::pair("a", "q"), std::pair("q", "b")}) {
+      onnx::NodeProto& node = FunctionNode(function, next, from, to);
+      if (i < 39) node.set_domain("my");
+    }
+  }
+  model.Node("F0", "y", {"x"}).set_domain("my");
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("too many others"));
+}
+
+TEST(EmptyTensorTest, AConcatenationIgnoresIt) {
+  ModelBuilder model;
+  model.Input("x", {1, 3}).Output("y");
+  model.Floats("none", {1, 0}, {});
+  model.Node("Relu", "r", {"x"});
+  AddInt(model.Node("Concat", "c", {"r", "none"}), "axis", 1);
+  model.Node("Neg", "y", {"c"});
+  EXPECT_THAT(Result(model, {{"x", {1, -2, 3}}}), ElementsAre(-1, 0, -3));
+}
+
+TEST(EmptyTensorTest, AnInputBesideOneIsTheResult) {
+  ModelBuilder model;
+  model.Input("x", {1, 3, 1, 1}).Output("y");
+  model.Floats("none", {1, 0, 1, 1}, {});
+  AddInt(model.Node("Concat", "y", {"x", "none"}), "axis", 1);
+  EXPECT_THAT(Result(model, {{"x", {1, -2, 3}}}), ElementsAre(1, -2, 3));
+}
+
+TEST(EmptyTensorTest, ASliceWithoutElementsIsOne) {
+  ModelBuilder model;
+  model.Input("x", {1, 3}).Output("y");
+  model.Ints("end", {5});
+  model.Ints("one", {1});
+  model.Ints("three", {3});
+  model.Node("Slice", "none", {"x", "three", "end", "one"});
+  AddInt(model.Node("Concat", "y", {"x", "none", "x"}), "axis", 1);
+  EXPECT_THAT(Result(model, {{"x", {1, -2, 3}}}), ElementsAre(1, -2, 3, 1, -2, 3));
+}
+
+TEST(SingleElementTest, ReductionsRunOnEachBackend) {
+  for (const std::string op_type : {"ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+                                    "ReduceMean", "ReduceSumSquare"}) {
+    ModelBuilder model;
+    model.Input("x", {2, 2, 1, 1}).Output("y");
+    onnx::NodeProto& node = model.Node(op_type, "y", {"x"});
+    AddInts(node, "axes", {2, 3});
+    AddInt(node, "keepdims", 0);
+    const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+    const bool norm = op_type == "ReduceL1" || op_type == "ReduceL2";
+    const bool square = op_type == "ReduceSumSquare";
+    for (const std::string backend : {"reference", "onednn", "eigen", "openblas"}) {
+      const double three = square ? 9 : norm ? 3 : -3;
+      EXPECT_THAT(RunNetwork(network, {{"x", {1, -3, 0, 2}}}, backend).at("y"),
+                  ElementsAre(1, three, 0, square ? 4 : 2))
+          << op_type << " on " << backend;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace topdnn
