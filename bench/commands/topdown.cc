@@ -21,6 +21,7 @@
 #include "harness/topdown/advice.h"
 #include "harness/topdown/event_file.h"
 #include "harness/topdown/metric.h"
+#include "harness/topdown/topdown_reading.h"
 
 namespace topdnn {
 
@@ -28,46 +29,61 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Evaluated {
-  const TopdownTable* table;
-  TopdownResult result;
-  std::vector<std::string> notes;
-};
-
-Evaluated Evaluate(const std::string& cpu, const RecordedCounts& recorded) {
-  const TopdownTable& table = FindTopdownTable(cpu);
-  ResolvedCounts resolved = ResolveCounts(table, recorded);
-  const bool nothing = resolved.counts.empty();
-  Evaluated report{&table, EvaluateTopdown(table, resolved.counts, recorded.smt),
-                   std::move(resolved.notes)};
-  if (!table.note.empty()) report.notes.push_back(table.note);
-  if (nothing) {
-    report.notes.push_back("none of the recorded events belongs to this CPU's table");
-  }
-  return report;
-}
-
 Json ToJson(const TopdownResult::Values& values) {
   Json object = Json::object();
   for (const auto& [name, value] : values) object[name] = value ? Json(*value) : Json(nullptr);
   return object;
 }
 
-Json ToJson(const std::string& cpu, const Evaluated& report) {
-  Json advice = Json::array();
-  for (const TopdownAdvice& item : AdviseOn(report.result)) {
-    advice.push_back({{"node", item.node}, {"value", item.value}, {"advice", item.sentence}});
+// The counts of one control group, or of a file without groups.
+struct Report {
+  std::optional<std::string> group;
+  TopdownReading whole;
+  std::vector<std::pair<std::string, TopdownReading>> series;  // by the interval's time
+};
+
+void AddNodes(const TopdownResult& result, Json& json) {
+  json["level1"] = ToJson(result.level1);
+  json["level2"] = ToJson(result.level2);
+  if (!result.level3.empty()) json["level3"] = ToJson(result.level3);
+  if (!result.instead.empty()) json["instead"] = ToJson(result.instead);
+}
+
+Json ToJson(const Report& report) {
+  const TopdownResult& result = report.whole.result;
+  Json json = Json::object();
+  AddNodes(result, json);
+  json["missing"] = result.missing;
+  json["not_counted"] = report.whole.not_counted;
+  json["path"] = result.path;
+  json["notes"] = report.whole.notes;
+  json["advice"] = Json::array();
+  for (const TopdownAdvice& item : AdviseOn(result)) {
+    json["advice"].push_back(
+        {{"node", item.node}, {"value", item.value}, {"advice", item.sentence}});
   }
-  Json json = {{"cpu", cpu},
-               {"level1", ToJson(report.result.level1)},
-               {"level2", ToJson(report.result.level2)},
-               {"missing", report.result.missing}};
-  if (!report.result.level3.empty()) json["level3"] = ToJson(report.result.level3);
-  if (!report.result.instead.empty()) json["instead"] = ToJson(report.result.instead);
-  json["path"] = report.result.path;
-  json["source"] = report.table->source;
-  json["notes"] = report.notes;
-  json["advice"] = advice;
+  for (const auto& [time, reading] : report.series) {
+    Json interval = {{"time", time}};
+    if (reading.contradiction.empty()) {
+      AddNodes(reading.result, interval);
+    } else {
+      interval["reason"] = reading.contradiction;
+    }
+    json["series"].push_back(interval);
+  }
+  return json;
+}
+
+Json ToJson(const std::string& cpu, const TopdownTable& table, const std::vector<Report>& reports,
+            bool groups) {
+  Json json = {{"cpu", cpu}};
+  if (groups) {
+    for (const Report& report : reports) json["groups"][*report.group] = ToJson(report);
+  } else {
+    if (reports[0].group) json["group"] = *reports[0].group;
+    json.update(ToJson(reports[0]));
+  }
+  json["source"] = table.source;
   return json;
 }
 
@@ -80,41 +96,115 @@ std::string ValuesText(const char* title, const TopdownResult::Values& values, c
   return table.Text(style);
 }
 
-void Print(const std::string& cpu, const Evaluated& report) {
-  const Style style = DetectStyle(stdout);
-  std::string text =
-      fmt::format("Top-Down of {} ({}; {})\n", cpu, report.result.path, report.table->source);
-  text += ValuesText("level 1, of pipeline slots", report.result.level1, style);
-  text += ValuesText("level 2, of pipeline slots", report.result.level2, style);
-  text += ValuesText("level 3, of cycles", report.result.level3, style);
-  text += ValuesText("instead, of cycles", report.result.instead, style);
-  const auto add = [&](const std::string& line) { text += Wrap(line, style.width, 2); };
-  for (const TopdownAdvice& item : AdviseOn(report.result)) {
-    add(fmt::format("{} {:.0f} %: {}.", item.node, 100 * item.value, item.sentence));
+std::string SeriesText(const Report& report, const Style& style) {
+  constexpr std::size_t kMostRows = 40;
+  if (report.series.size() < 2) return "";
+  std::vector<Table::Column> columns = {{.name = "interval, to second", .least = 20}};
+  for (const auto& [name, value] : report.whole.result.level1) {
+    columns.push_back({.name = name, .kind = Table::Kind::kPercent});
   }
-  if (!report.result.missing.empty()) {
-    add(fmt::format("not counted: {}", fmt::join(report.result.missing, " ")));
+  Table table(columns);
+  for (std::size_t i = 0; i < std::min(kMostRows, report.series.size()); ++i) {
+    const auto& [time, reading] = report.series[i];
+    std::vector<Table::Cell> row = {time};
+    for (const auto& [name, value] : reading.result.level1) {
+      row.push_back(reading.contradiction.empty() ? value : std::nullopt);
+    }
+    row.resize(columns.size(), std::optional<double>());
+    table.Add(row);
   }
-  for (const std::string& note : report.notes) add("note: " + OneLine(note));
-  fmt::print("{}", text);
+  std::string text = table.Text(style);
+  if (report.series.size() > kMostRows) {
+    text += fmt::format("{} more intervals: --json\n", report.series.size() - kMostRows);
+  }
+  return text;
 }
 
-// Prints the table, and writes the JSON if a file is given ("-": to standard output, instead of the
-// table). Throws TopdownError for an unknown CPU or bad input.
-int RunTopdown(const std::string& cpu, const std::string& events_file,
-               const std::optional<std::string>& json_file) {
-  FindTopdownTable(cpu);  // reports an unknown CPU before a long file is read
-  const Evaluated report = Evaluate(cpu, ReadRecordedCounts(events_file));
-  const std::string json = ToJson(cpu, report).dump(2) + "\n";
-  if (json_file) WriteFileAtomically(*json_file, json);
-  if (json_file != kStandardOutput) Print(cpu, report);
-  return 0;
+std::string ReportText(const Report& report, const Style& style) {
+  const TopdownResult& result = report.whole.result;
+  std::string text;
+  if (report.group) text += fmt::format("\ncontrol group {}\n", OneLine(*report.group));
+  text += ValuesText("level 1, of pipeline slots", result.level1, style);
+  text += ValuesText("level 2, of pipeline slots", result.level2, style);
+  text += ValuesText("level 3, of cycles", result.level3, style);
+  text += ValuesText("instead, of cycles", result.instead, style);
+  text += SeriesText(report, style);
+  const auto add = [&](const std::string& line) { text += Wrap(line, style.width, 2); };
+  for (const TopdownAdvice& item : AdviseOn(result)) {
+    add(fmt::format("{} {:.0f} %: {}.", item.node, 100 * item.value, item.sentence));
+  }
+  const auto& uncounted = report.whole.not_counted;
+  std::vector<std::string> unrecorded;
+  for (const std::string& event : result.missing) {
+    if (std::find(uncounted.begin(), uncounted.end(), event) == uncounted.end()) {
+      unrecorded.push_back(event);
+    }
+  }
+  if (!uncounted.empty()) {
+    add(fmt::format("recorded, but not counted: {}", fmt::join(uncounted, " ")));
+  }
+  if (!unrecorded.empty()) add(fmt::format("not recorded: {}", fmt::join(unrecorded, " ")));
+  for (const std::string& note : report.whole.notes) add("note: " + OneLine(note));
+  return text;
+}
+
+Report Read(const TopdownTable& table, const RecordedCounts& recorded,
+            const std::optional<std::string>& group, const std::string& where) {
+  Report report{
+      .group = group, .whole = ReadTopdown(table, recorded, {.group = group}), .series = {}};
+  if (!report.whole.contradiction.empty()) {
+    throw TopdownError(
+        fmt::format("{}: {}{}", where, group ? *group + ": " : "", report.whole.contradiction));
+  }
+  if (!table.note.empty()) report.whole.notes.push_back(table.note);
+  for (const std::string& interval : recorded.Intervals()) {
+    report.series.emplace_back(
+        interval, ReadTopdown(table, recorded, {.group = group, .interval = interval}));
+  }
+  return report;
 }
 
 struct TopdownOptions {
   std::string cpu, events;
-  std::optional<std::string> json;
+  std::optional<std::string> group, json;
 };
+
+// One report for each control group of the file, or for the group that the user names.
+std::vector<Report> ReadAll(const TopdownTable& table, const TopdownOptions& options) {
+  const RecordedCounts recorded = ReadRecordedCounts(options.events);
+  const std::vector<std::string> groups = recorded.Groups();
+  if (options.group && std::find(groups.begin(), groups.end(), *options.group) == groups.end()) {
+    throw TopdownError(fmt::format("--group {}: {} has {}", *options.group, options.events,
+                                   groups.empty()
+                                       ? "no control groups"
+                                       : fmt::format("the groups {}", fmt::join(groups, ", "))));
+  }
+  if (options.group || groups.empty()) {
+    return {Read(table, recorded, options.group, options.events)};
+  }
+  std::vector<Report> reports;
+  for (const std::string& group : groups) {
+    reports.push_back(Read(table, recorded, group, options.events));
+  }
+  return reports;
+}
+
+// Prints the table, and writes the JSON if a file is given ("-": to standard output, instead of the
+// table). Throws TopdownError for an unknown CPU or bad input.
+int RunTopdown(const TopdownOptions& options) {
+  const TopdownTable& table = FindTopdownTable(options.cpu);
+  const std::vector<Report> reports = ReadAll(table, options);
+  const bool groups = !options.group && reports[0].group;
+  const std::string json = ToJson(options.cpu, table, reports, groups).dump(2) + "\n";
+  if (options.json) WriteFileAtomically(*options.json, json);
+  if (options.json == kStandardOutput) return 0;
+  const Style style = DetectStyle(stdout);
+  std::string text = fmt::format("Top-Down of {} ({}; {})\n", options.cpu,
+                                 reports[0].whole.result.path, table.source);
+  for (const Report& report : reports) text += ReportText(report, style);
+  fmt::print("{}", text);
+  return 0;
+}
 
 std::function<int()> ConfigureTopdown(CommandParser& parser) {
   std::vector<std::string> cpus;
@@ -124,11 +214,13 @@ std::function<int()> ConfigureTopdown(CommandParser& parser) {
                  "the CPU that counted");
   parser.Require("--events FILE", options->events,
                  "file of counts: topdnn's JSON, perf stat -x, or perf stat -j");
+  parser.Add("--group NAME", options->group,
+             "only this control group of perf stat --for-each-cgroup");
   parser.Add("--json FILE", options->json,
              "write the result to this file as JSON; - is standard output");
   return [options] {
     if (options->json) CheckOutputs({*options->json}, {options->events});
-    return RunTopdown(options->cpu, options->events, options->json);
+    return RunTopdown(*options);
   };
 }
 

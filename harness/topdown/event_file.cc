@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "harness/files/input_file.h"
 #include "harness/topdown/perf_stat.h"
@@ -14,6 +17,11 @@ namespace {
 
 constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 constexpr int kMaxDepth = 8;  // deepest nesting of a valid file
+
+// Text of the file in a message: its beginning, if it is long.
+std::string Shortened(const std::string& text, std::size_t most = 60) {
+  return text.size() <= most ? text : text.substr(0, most) + "...";
+}
 
 // nlohmann keeps the last of two equal keys; here a duplicate key is an error.
 nlohmann::json ParseStrictly(std::string_view text, const std::string& where) {
@@ -27,8 +35,8 @@ nlohmann::json ParseStrictly(std::string_view text, const std::string& where) {
     if (event == nlohmann::json::parse_event_t::object_end) keys.pop_back();
     if (event == nlohmann::json::parse_event_t::key &&
         !keys.back().insert(value.get<std::string>()).second) {
-      throw TopdownError(
-          fmt::format("{}: duplicate key '{}': keep one", where, value.get<std::string>()));
+      throw TopdownError(fmt::format("{}: duplicate key '{}': keep one", where,
+                                     Shortened(value.get<std::string>())));
     }
     return true;
   };
@@ -36,13 +44,13 @@ nlohmann::json ParseStrictly(std::string_view text, const std::string& where) {
     return nlohmann::json::parse(text, check);
   } catch (const nlohmann::json::exception& error) {
     std::string what = error.what();
-    what = what.substr(0, what.find('\n'));
+    what = Shortened(what.substr(0, what.find('\n')), 160);
     throw TopdownError(fmt::format("{}: invalid JSON ({}): correct it there", where, what));
   }
 }
 
 RecordedCounts ParseOwnJson(const nlohmann::json& root, const std::string& where) {
-  RecordedCounts recorded;
+  CountCollector collector;
   if (!root.contains("events") || !root["events"].is_object()) {
     throw TopdownError(fmt::format(
         "{}: no object \"events\": give {{\"events\": {{\"NAME\": count}}, \"smt\": false}}",
@@ -52,7 +60,7 @@ RecordedCounts ParseOwnJson(const nlohmann::json& root, const std::string& where
     if (!root["smt"].is_boolean()) {
       throw TopdownError(fmt::format("{}: \"smt\" is not a boolean: give true or false", where));
     }
-    recorded.smt = root["smt"].get<bool>();
+    collector.recorded().smt = root["smt"].get<bool>();
   }
   for (const auto& [name, count] : root["events"].items()) {
     std::optional<double> value;
@@ -62,38 +70,22 @@ RecordedCounts ParseOwnJson(const nlohmann::json& root, const std::string& where
         throw TopdownError(
             fmt::format("{}: the count {} of {} is negative or too large: counts are "
                         "numbers from 0 to 2^64",
-                        where, count.dump(), name));
+                        where, Shortened(count.dump()), Shortened(name)));
       }
     } else if (!count.is_null()) {
       throw TopdownError(
           fmt::format("{}: the count of {} is not a number: give a number, or null for not counted",
-                      where, name));
+                      where, Shortened(name)));
     }
-    recorded.counts.push_back({ParseEventName(name), name, value, value ? 1.0 : 0.0});
+    collector.Add({}, name, {.value = value});
   }
-  return recorded;
+  return std::move(collector.recorded());
 }
 
 // The output of perf -j: one object per line, each with an event.
 bool LooksLikePerfJson(std::string_view text) {
-  return text.find("\"counter-value\"") != std::string_view::npos;
-}
-
-// How reliably a recorded name identifies a table's event; 0 is best: the vendor's name, the raw
-// code, perf's name for a similar event. Absent: another event.
-std::optional<int> Match(const TopdownEvent& event, const EventName& name) {
-  if (name.code) return *name.code == event.code ? std::optional(1) : std::nullopt;
-  if (name.name == ParseEventName(event.name).name) return 0;
-  if (event.name == "TOPDOWN.SLOTS" && name.name == "TOPDOWN.SLOTS_P") return 2;
-  if (event.perf.empty()) return std::nullopt;
-  if (name.name == ParseEventName(event.perf).name) return 2;
-  const bool cycles = name.name == "CPU-CYCLES" || name.name == "CPU_CYCLES";
-  return event.perf == "cycles" && cycles ? std::optional(3) : std::nullopt;
-}
-
-bool IsOtherCoreType(const TopdownTable& table, const std::string& pmu) {
-  const bool efficiency = pmu == "cpu_atom" || pmu == "cpu_lowpower";
-  return table.efficiency_core ? pmu == "cpu_core" || pmu == "cpu_lowpower" : efficiency;
+  return text.find("\"counter-value\"") != std::string_view::npos ||
+         text.find("\"metric-value\"") != std::string_view::npos;
 }
 
 }  // namespace
@@ -121,7 +113,7 @@ RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& whe
   } else {
     recorded = ParsePerfCsv(text, where);
   }
-  if (recorded.counts.empty()) {
+  if (recorded.counts.empty() && recorded.metrics.empty()) {
     throw TopdownError(
         fmt::format("{}: contains no event: record with `perf stat -x, -e ...`", where));
   }
@@ -133,32 +125,6 @@ RecordedCounts ReadRecordedCounts(const std::string& path) {
       path, {.most_bytes = kMaxBytes, .smaller = "record fewer intervals"},
       [&path](const std::string& why) { throw TopdownError(fmt::format("{}: {}", path, why)); });
   return ParseRecordedCounts(text, path);
-}
-
-ResolvedCounts ResolveCounts(const TopdownTable& table, const RecordedCounts& recorded) {
-  ResolvedCounts resolved;
-  for (const TopdownEvent& event : table.events) {
-    const RecordedCount* best = nullptr;
-    int best_match = 0;
-    for (const RecordedCount& count : recorded.counts) {
-      const auto match = Match(event, count.event);
-      if (!match || !count.value || IsOtherCoreType(table, count.event.pmu)) continue;
-      if (best != nullptr && *match == best_match && *count.value != *best->value) {
-        throw TopdownError(
-            fmt::format("{} is listed twice, as '{}' and '{}', with different counts: keep one",
-                        event.name, best->spelling, count.spelling));
-      }
-      if (best != nullptr && *match >= best_match) continue;
-      best = &count;
-      best_match = *match;
-    }
-    if (best == nullptr) continue;
-    resolved.counts.emplace(event.name, *best->value);
-    if (best->running_fraction >= 0.9) continue;
-    resolved.notes.push_back(fmt::format("{} was counted {:.0f} % of the time and scaled by perf",
-                                         event.name, 100 * best->running_fraction));
-  }
-  return resolved;
 }
 
 }  // namespace topdnn

@@ -6,15 +6,21 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
+#include <vector>
+
+#include "harness/topdown/metric.h"
 
 namespace topdnn {
 
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+bool AllDigits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
+}
 
 std::string_view Trim(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
@@ -31,6 +37,7 @@ bool IsUncounted(std::string_view field) {
 // as a metric.
 bool IsNotFinite(std::string_view field) {
   std::string word;
+  if (field.size() > 10) return false;
   for (const char c : field) {
     word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
@@ -38,47 +45,36 @@ bool IsNotFinite(std::string_view field) {
   return word == "nan" || word == "inf" || word == "infinity";
 }
 
-// Sums the counts of each event over CPUs and intervals; `origin` identifies a CPU and an interval.
-// If one count is absent, the sum is absent: a sum of the rest would be too low. If an event is
-// repeated for the same origin, it was opened in two groups, and the first count is used.
-class Totals {
- public:
-  void Add(const std::string& origin, const std::string& spelling, std::optional<double> value,
-           double running) {
-    if (!seen_.insert(origin + '\n' + spelling).second) return;
-    const auto [place, fresh] = index_.emplace(spelling, recorded_.counts.size());
-    if (fresh) {
-      recorded_.counts.push_back(
-          {ParseEventName(spelling), spelling, value, value ? running : 0.0});
-      return;
-    }
-    RecordedCount& count = recorded_.counts[place->second];
-    count.value = count.value && value ? std::optional(*count.value + *value) : std::nullopt;
-    count.running_fraction = std::min(count.running_fraction, running);
-  }
-  RecordedCounts Take() { return std::move(recorded_); }
+using Fields = std::vector<std::string_view>;
 
- private:
-  RecordedCounts recorded_;
-  std::map<std::string, std::size_t> index_;
-  std::set<std::string> seen_;
-};
-
-// Splits at the separator, except within an event: "cpu/event=0x9c,umask=0x1/".
-std::vector<std::string> Fields(std::string_view line, char separator) {
-  std::vector<std::string> fields;
-  bool inside = false;  // an event's slashes
-  std::string field;
-  for (const char c : line) {
-    if (c == '/') inside = !inside;
-    if (c == separator && !inside) {
-      fields.push_back(std::string(Trim(field)));
-      field.clear();
-    } else {
-      field += c;
-    }
+// The closing slash of an event's terms, "cpu/event=0x9c,umask=0x1/", that open at `slash`; npos if
+// the slash is another one, as in a control group "system.slice/web" or a unit "K/sec".
+std::size_t EndOfTerms(std::string_view line, std::size_t slash, char separator) {
+  const std::size_t close = line.find('/', slash + 1);
+  if (close == std::string_view::npos) return close;
+  bool begins = true;  // a term
+  for (const char c : line.substr(slash + 1, close - slash - 1)) {
+    const bool name = std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+    if ((begins && !name) || (c == separator && c != ',')) return std::string_view::npos;
+    begins = c == ',';
   }
-  fields.push_back(std::string(Trim(field)));
+  return close;
+}
+
+// Splits at the separator, except within an event.
+Fields SplitFields(std::string_view line, char separator) {
+  Fields fields;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '/') {
+      const std::size_t close = EndOfTerms(line, i, separator);
+      if (close != std::string_view::npos) i = close;
+    }
+    if (line[i] != separator) continue;
+    fields.push_back(Trim(line.substr(first, i - first)));
+    first = i + 1;
+  }
+  fields.push_back(Trim(line.substr(first)));
   return fields;
 }
 
@@ -92,12 +88,11 @@ bool IsEvent(std::string_view field) {
   return !field.empty() && std::isalpha(static_cast<unsigned char>(field.front())) != 0;
 }
 
-// The index of the count: a number (or <not ...>) before a unit and an event. A time stamp (-I) and
-// a CPU or core (-A, --per-core) may precede the count, and other fields may follow the event.
-std::optional<std::size_t> CountField(const std::vector<std::string>& fields) {
+// The index of the count: a number (or <not ...>) before a unit and an event.
+std::optional<std::size_t> CountField(const Fields& fields) {
   for (std::size_t i = 0; i + 2 < fields.size(); ++i) {
-    const bool count = IsUncounted(fields[i]) || ParseLocalNumber(fields[i], true).has_value();
-    if (count && IsUnit(fields[i + 1]) && IsEvent(fields[i + 2])) return i;
+    if (!IsUnit(fields[i + 1]) || !IsEvent(fields[i + 2])) continue;
+    if (IsUncounted(fields[i]) || ParseLocalNumber(fields[i], true)) return i;
   }
   return std::nullopt;
 }
@@ -113,11 +108,9 @@ bool IsBeforeNumberOfCpus(std::string_view field) {
 // The first field of a count that was split at its own commas, "12,345,678", and ends in field
 // `last`. Absent if a number precedes the count that can be neither a part of it nor a number of
 // CPUs.
-std::optional<std::size_t> FirstField(const std::vector<std::string>& fields, std::size_t last) {
+std::optional<std::size_t> FirstField(const Fields& fields, std::size_t last) {
   const auto digits = [&](std::size_t i, std::size_t least, std::size_t most) {
-    const std::string& field = fields[i];
-    return field.size() >= least && field.size() <= most &&
-           std::all_of(field.begin(), field.end(), IsDigit);
+    return fields[i].size() >= least && fields[i].size() <= most && AllDigits(fields[i]);
   };
   const auto is_number_of_cpus = [&](std::size_t i) {
     return i > 0 && i < last && IsBeforeNumberOfCpus(fields[i - 1]);
@@ -139,7 +132,7 @@ char SeparatorOf(std::string_view text) {
     std::string_view rest = text.substr(0, 65536);
     while (!rest.empty()) {
       const std::size_t end = rest.find('\n');
-      if (CountField(Fields(rest.substr(0, end), candidate))) ++lines;
+      if (CountField(SplitFields(rest.substr(0, end), candidate))) ++lines;
       rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
     }
     if (lines > most) {
@@ -150,81 +143,158 @@ char SeparatorOf(std::string_view text) {
   return best;
 }
 
-// Share of the time on a counter, from the percentage that follows the event and its run time.
-double RunningFraction(const std::vector<std::string>& fields, std::size_t event) {
-  if (event + 2 >= fields.size()) return 1;
-  const auto percent = ParseLocalNumber(fields[event + 2], false);
-  return percent ? std::clamp(*percent / 100, 0.0, 1.0) : 1;
+// "1.000103288" of -I, or the word that perf writes before the summary of all intervals.
+bool IsTime(std::string_view field) {
+  const std::size_t point = field.find('.');
+  return point != std::string_view::npos && AllDigits(field.substr(0, point)) &&
+         AllDigits(field.substr(point + 1));
 }
 
-double CheckedCount(std::string_view text, bool integral, const std::string& event,
-                    const std::string& where) {
-  const auto value = ParseLocalNumber(text, integral);
-  if (value && *value >= 0 && *value <= kMaxCount) return *value;
-  throw TopdownError(
-      fmt::format("{}: the count '{}' of {} is not a number from 0 to 2^64: record again "
-                  "with LC_ALL=C perf stat",
-                  where, text.substr(0, 40), event));
-}
-
-// perf writes decimal commas into its JSON in some locales: 12,5 outside of strings becomes 12.5.
-std::string WithDecimalPoints(std::string_view line) {
-  std::string fixed(line);
-  bool quoted = false;
-  for (std::size_t i = 0; i < fixed.size(); ++i) {
-    if (fixed[i] == '"') quoted = !quoted;
-    if (quoted || fixed[i] != ',' || i == 0 || i + 1 >= fixed.size()) continue;
-    if (IsDigit(fixed[i - 1]) && IsDigit(fixed[i + 1])) fixed[i] = '.';
+// The fields before the count.
+CountOrigin OriginOf(const Fields& fields, std::size_t count, int run) {
+  CountOrigin origin = {.run = run};
+  std::size_t i = 0;
+  if (count > 0 && IsTime(fields[0])) origin.interval = fields[i++];
+  if (i < count && fields[i] == "summary") ++i;
+  for (; i < count; ++i) {
+    const bool cpus = AllDigits(fields[i]) && i > 0 && IsBeforeNumberOfCpus(fields[i - 1]);
+    if (cpus) continue;
+    if (!origin.part.empty()) origin.part += '-';
+    origin.part += fields[i];
   }
-  return fixed;
+  return origin;
 }
 
-std::string TextOf(const nlohmann::json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-void AddJsonLine(std::string_view line, const std::string& where, Totals& totals) {
-  nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
-  if (object.is_discarded()) {
-    object = nlohmann::json::parse(WithDecimalPoints(line), nullptr, false);
-  }
-  if (!object.is_object()) {
-    throw TopdownError(
-        fmt::format("{}: not a JSON object: give the complete output of `perf stat -j`", where));
-  }
-  // A line with only a metric has no count.
-  if (!object.contains("counter-value") || !object.contains("event")) return;
-  const std::string event = TextOf(object["event"]);
-  const std::string text = TextOf(object["counter-value"]);
-  if (event.empty()) return;
-  std::optional<double> value;
-  if (!IsUncounted(Trim(text))) value = CheckedCount(text, true, event, where);
+// The fields after the event.
+struct Tail {
+  std::optional<std::string> group;
+  bool noise = false;
   double running = 1;
-  if (object.contains("pcnt-running")) {
-    const auto percent = ParseLocalNumber(TextOf(object["pcnt-running"]), false);
-    if (percent) running = std::clamp(*percent / 100, 0.0, 1.0);
-  }
-  for (const char* own : {"counter-value", "unit", "event", "event-runtime", "pcnt-running",
-                          "metric-value", "metric-unit"}) {
-    object.erase(own);
-  }
-  totals.Add(object.dump(), event, value, running);
+  std::size_t metric = 0;  // the field of the metric's value; 0: none
+};
+
+bool IsPercentage(std::string_view field) {
+  return field.size() > 1 && field.ends_with('%') &&
+         ParseLocalNumber(field.substr(0, field.size() - 1), false).has_value();
 }
 
-template <typename Line>
-void ForEachLine(std::string_view text, const std::string& where, Line&& line) {
-  for (int number = 1; !text.empty(); ++number) {
-    const std::size_t end = text.find('\n');
-    const std::string_view whole = Trim(text.substr(0, end));
-    if (!whole.empty() && whole.front() != '#') line(whole, fmt::format("{}:{}", where, number));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+// The run time and its share of the time, from field `i`, after the noise of -r. With decimal
+// commas the noise and the percentage have two fields each: "0,31%" and "25,09".
+std::optional<Tail> TailAt(const Fields& fields, std::size_t i) {
+  Tail tail;
+  const auto is = [&](std::size_t at, auto predicate) {
+    return at < fields.size() && predicate(fields[at]);
+  };
+  if (is(i, IsPercentage)) {
+    tail.noise = true;
+    ++i;
+  } else if (is(i, AllDigits) && is(i + 1, IsPercentage) && fields[i + 1].size() == 3) {
+    tail.noise = true;
+    i += 2;
   }
+  if (!is(i, AllDigits) || i + 1 >= fields.size()) return std::nullopt;
+  const auto percent = ParseLocalNumber(fields[i + 1], false);
+  if (!percent || *percent < 0 || *percent > 101) return std::nullopt;
+  tail.running = RunningFraction(fields[i + 1]);
+  if (i + 3 < fields.size()) tail.metric = i + 2;
+  return tail;
 }
+
+Tail TailOf(const Fields& fields, std::size_t event) {
+  const std::size_t first = event + 1;
+  if (first >= fields.size()) return {};
+  if (const auto tail = TailAt(fields, first)) return *tail;
+  Tail tail = TailAt(fields, first + 1).value_or(Tail{});
+  if (!fields[first].empty()) tail.group = std::string(fields[first]);
+  return tail;
+}
+
+class CsvReader {
+ public:
+  CsvReader(std::string_view text, const std::string& where)
+      : where_(where), separator_(SeparatorOf(text)) {
+    for (int number = 1; !text.empty(); ++number) {
+      const std::size_t end = text.find('\n');
+      Read(text.substr(0, end), number);
+      text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+  }
+  RecordedCounts Take() { return std::move(collector_.recorded()); }
+
+ private:
+  void Read(std::string_view line, int number) {
+    if (Trim(line).empty()) return;
+    if (Trim(line).front() == '#') {
+      // perf begins each recording of a file with this line.
+      if (Trim(line).starts_with("# started on") && !collector_.recorded().counts.empty()) ++run_;
+      return;
+    }
+    const std::string at = fmt::format("{}:{}", where_, number);
+    const Fields fields = SplitFields(line, separator_);
+    for (const std::string_view field : fields) {
+      if (!IsNotFinite(field)) continue;
+      throw TopdownError(
+          fmt::format("{}: '{}' is not a count: record again with LC_ALL=C perf stat", at, field));
+    }
+    if (const auto count = CountField(fields)) {
+      ReadCount(fields, *count, at);
+    } else if (std::count(fields.begin(), fields.end(), "") >= 3) {
+      ReadMetric(fields);
+    } else if (line.find("_bound") != std::string_view::npos) {
+      throw TopdownError(fmt::format(
+          "{}: metrics without counts (perf stat --metric-only): record without this option", at));
+    } else {
+      throw TopdownError(
+          fmt::format("{}: neither JSON nor a line of `perf stat -x,` (count,unit,event,...): give "
+                      "one of these",
+                      at));
+    }
+  }
+
+  void ReadCount(const Fields& fields, std::size_t count, const std::string& at) {
+    const std::string_view event = fields[count + 2];
+    const auto first = separator_ == ',' ? FirstField(fields, count) : count;
+    if (!first) {
+      throw TopdownError(fmt::format(
+          "{}: the count of {} is split by commas: record again with LC_ALL=C perf stat", at,
+          event.substr(0, 80)));
+    }
+    std::string text;
+    for (std::size_t i = *first; i <= count; ++i) text += fields[i];
+    RecordedCount recorded = ParsePerfCount(text, fields[count + 1].empty(), event, at);
+    const Tail tail = TailOf(fields, count + 2);
+    recorded.running_fraction = tail.running;
+    if (tail.noise) collector_.recorded().means = true;
+    CountOrigin origin = OriginOf(fields, *first, run_);
+    origin.group = tail.group;
+    collector_.Add(origin, event, recorded);
+    if (tail.metric != 0) AddMetric(origin, fields, tail.metric);
+    last_ = origin;
+  }
+
+  // A metric's own line belongs to the event before it.
+  void ReadMetric(const Fields& fields) {
+    if (fields.size() >= 2) AddMetric(last_, fields, fields.size() - 2);
+  }
+
+  void AddMetric(const CountOrigin& origin, const Fields& fields, std::size_t at) {
+    const auto value = ParseLocalNumber(fields[at], false);
+    if (value && !fields[at + 1].empty()) collector_.AddMetric(origin, fields[at + 1], *value);
+  }
+
+  const std::string& where_;
+  const char separator_;
+  CountCollector collector_;
+  CountOrigin last_;
+  int run_ = 0;
+};
 
 }  // namespace
 
 std::optional<double> ParseLocalNumber(std::string_view text, bool integral) {
+  constexpr std::size_t kLongest = 64;
   text = Trim(text);
+  if (text.size() > kLongest) return std::nullopt;
   std::string plain;  // digits, sign and separators
   std::size_t separators = 0;
   std::set<char> kinds;
@@ -262,51 +332,26 @@ std::optional<double> ParseLocalNumber(std::string_view text, bool integral) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-RecordedCounts ParsePerfCsv(std::string_view text, const std::string& where) {
-  const char separator = SeparatorOf(text);
-  Totals totals;
-  ForEachLine(text, where, [&](std::string_view line, const std::string& at) {
-    const auto fields = Fields(line, separator);
-    for (const std::string& field : fields) {
-      if (!IsNotFinite(field)) continue;
-      throw TopdownError(
-          fmt::format("{}: '{}' is not a count: record again with LC_ALL=C perf stat", at, field));
-    }
-    const auto count = CountField(fields);
-    if (!count) {
-      // A metric's own line leaves count, unit and event empty.
-      const bool metric = std::count(fields.begin(), fields.end(), "") >= 3;
-      if (metric) return;
-      throw TopdownError(
-          fmt::format("{}: neither JSON nor a line of `perf stat -x,` (count,unit,event,...): give "
-                      "one of these",
-                      at));
-    }
-    const std::string& event = fields[*count + 2];
-    const auto first = separator == ',' ? FirstField(fields, *count) : count;
-    if (!first) {
-      throw TopdownError(fmt::format(
-          "{}: the count of {} is split by commas: record again with LC_ALL=C perf stat", at,
-          event));
-    }
-    std::string text_of_count;
-    for (std::size_t i = *first; i <= *count; ++i) text_of_count += fields[i];
-    std::optional<double> value;
-    if (!IsUncounted(text_of_count)) {
-      value = CheckedCount(text_of_count, fields[*count + 1].empty(), event, at);
-    }
-    std::string origin;  // time stamp, CPU
-    for (std::size_t i = 0; i < *first; ++i) origin += fields[i] + separator;
-    totals.Add(origin, event, value, RunningFraction(fields, *count + 2));
-  });
-  return totals.Take();
+RecordedCount ParsePerfCount(std::string_view text, bool integral, std::string_view event,
+                             const std::string& where) {
+  text = Trim(text);
+  if (text == "<not supported>") return {.why = Uncounted::kNotSupported};
+  if (IsUncounted(text)) return {};
+  const auto value = ParseLocalNumber(text, integral);
+  if (value && *value >= 0 && *value <= kMaxCount) return {.value = value};
+  throw TopdownError(
+      fmt::format("{}: the count '{}' of {} is not a number from 0 to 2^64: record again "
+                  "with LC_ALL=C perf stat",
+                  where, text.substr(0, 40), event.substr(0, 80)));
 }
 
-RecordedCounts ParsePerfJson(std::string_view text, const std::string& where) {
-  Totals totals;
-  ForEachLine(text, where,
-              [&](std::string_view line, const std::string& at) { AddJsonLine(line, at, totals); });
-  return totals.Take();
+double RunningFraction(std::string_view percent) {
+  const auto value = ParseLocalNumber(percent, false);
+  return value ? std::clamp(*value / 100, 0.0, 1.0) : 1;
+}
+
+RecordedCounts ParsePerfCsv(std::string_view text, const std::string& where) {
+  return CsvReader(text, where).Take();
 }
 
 }  // namespace topdnn

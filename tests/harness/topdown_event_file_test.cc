@@ -1,11 +1,15 @@
 // Counts recorded elsewhere: each format, each spelling, and refused input.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "harness/topdown/event_file.h"
 #include "harness/topdown/perf_stat.h"
+#include "harness/topdown/resolved_counts.h"
+#include "harness/topdown/topdown_reading.h"
 
 namespace topdnn {
 namespace {
@@ -82,10 +86,126 @@ TEST(EventFile, SumsIntervalsAndCpus) {
   EXPECT_EQ(
       Resolve("sapphire_rapids", "600,,slots,10,100,,\n601,,slots,10,100,,\n").at("TOPDOWN.SLOTS"),
       600);
-  // Not counted in one interval: the sum of the other intervals would be too low.
-  EXPECT_TRUE(
-      Resolve("sapphire_rapids", "1.0,600,,slots,10,100,,\n2.0,<not counted>,,slots,0,0,,\n")
-          .empty());
+  // Nothing was counted in one interval: it was idle.
+  EXPECT_EQ(Resolve("sapphire_rapids", "1.0,600,,slots,10,100,,\n2.0,<not counted>,,slots,0,0,,\n")
+                .at("TOPDOWN.SLOTS"),
+            600);
+}
+
+// An interval in which some of the events were not counted, or that was cut, is left out: the
+// events would cover different times.
+TEST(EventFile, EveryEventCoversTheSameIntervals) {
+  const std::string complete = "1.0,600,,slots,10,100,,\n1.0,60,,topdown-retiring,10,100,,\n";
+  for (const char* second : {"2.0,700,,slots,10,100,,\n2.0,<not counted>,,topdown-retiring,0,0,,\n",
+                             "2.0,700,,slots,10,100,,\n"}) {
+    const auto resolved = ResolveCounts(FindTopdownTable("sapphire_rapids"),
+                                        ParseRecordedCounts(complete + second, "f"));
+    EXPECT_EQ(resolved.counts.at("TOPDOWN.SLOTS"), 600);
+    EXPECT_EQ(resolved.counts.at("PERF_METRICS.RETIRING"), 60);
+    ASSERT_EQ(resolved.notes.size(), 1u);
+    EXPECT_NE(resolved.notes[0].find("1 of 2 intervals or CPUs are left out"), std::string::npos);
+  }
+  // Without a complete interval, only an event that was counted in each of them has a sum.
+  const auto resolved = ResolveCounts(
+      FindTopdownTable("sapphire_rapids"),
+      ParseRecordedCounts("1.0,600,,slots,10,100,,\n1.0,<not counted>,,topdown-retiring,0,0,,\n"
+                          "2.0,700,,slots,10,100,,\n2.0,70,,topdown-retiring,10,100,,\n"
+                          "1.0,6,,topdown-fe-bound,10,100,,\n",
+                          "f"));
+  EXPECT_EQ(resolved.counts.size(), 1u);
+  EXPECT_EQ(resolved.counts.at("TOPDOWN.SLOTS"), 1300);
+  EXPECT_EQ(resolved.not_counted,
+            (std::vector<std::string>{"PERF_METRICS.RETIRING", "PERF_METRICS.FRONTEND_BOUND"}));
+}
+
+TEST(EventFile, RepetitionsAreAverages) {
+  const auto run = [](int slots, int retiring) {
+    return fmt::format("{},,slots,10,100,,\n{},,topdown-retiring,10,100,,\n", slots, retiring);
+  };
+  // perf stat -r 0 prints the events again and again.
+  const auto repeated = Resolve("sapphire_rapids", run(600, 60) + run(800, 100));
+  EXPECT_EQ(repeated.at("TOPDOWN.SLOTS"), 700);
+  EXPECT_EQ(repeated.at("PERF_METRICS.RETIRING"), 80);
+  // perf stat --append: two recordings.
+  const std::string begin = "# started on Fri Nov 27 2026\n\n";
+  const auto recorded = ParseRecordedCounts(begin + run(600, 60) + begin + run(800, 100), "f");
+  EXPECT_EQ(recorded.origins.size(), 2u);
+  const auto resolved = ResolveCounts(FindTopdownTable("sapphire_rapids"), recorded);
+  EXPECT_EQ(resolved.counts.at("TOPDOWN.SLOTS") / resolved.counts.at("PERF_METRICS.RETIRING"),
+            1400.0 / 160);
+  EXPECT_NE(resolved.notes.at(0).find("2 recordings"), std::string::npos);
+}
+
+TEST(EventFile, AControlGroupIsTheFieldAfterTheEvent) {
+  for (const char* group : {"web", "1000", "0", "system.slice/web.service", "/"}) {
+    for (const char* noise : {"", "0.31%,"}) {
+      const auto recorded = ParseRecordedCounts(
+          fmt::format("600,,slots,{},{}351747210,100.00,,\n", group, noise), "f");
+      ASSERT_EQ(recorded.Groups(), std::vector<std::string>{group}) << noise;
+      EXPECT_EQ(recorded.means, *noise != '\0');
+    }
+  }
+  for (const char* line :
+       {"600,,slots,351747210,100.00,,\n", "600,,slots,351747210,100.00\n",
+        "600,,slots,0.31%,351747210,100.00,,\n", "600,,slots,0,31%,351747210,25,09,,\n",
+        "600,,slots,,35174,100.00,,\n", "600,,slots\n"}) {
+    EXPECT_TRUE(ParseRecordedCounts(line, "f").Groups().empty()) << line;
+  }
+}
+
+TEST(EventFile, ReadsObjectsThatAreNotOneALine) {
+  for (
+      const char* text :
+      {R"({"counter-value" : "600.0", "event" : "slots", }{"metric-value" : nan, "metric-unit" : "x"})",
+       R"([{"counter-value" : "600.0", "event" : "slots"}, {"counter-value" : "7.0", "event" : "x"}])",
+       "{\n \"counter-value\": \"600.0\",\n \"event\": \"slots\"\n}\n",
+       R"({"counter-value" : "600,000000", "event" : "slots", "pcnt-running" : 99,50})",
+       R"({"counter-value" : "600.0", "event" : "slots", "new-key" : {"a" : 1}})"}) {
+    EXPECT_EQ(Resolve("sapphire_rapids", text).at("TOPDOWN.SLOTS"), 600) << text;
+  }
+}
+
+TEST(EventFile, MetricsAloneAreReadAsMetrics) {
+  const auto read = [](const std::string& cpu, const std::string& text) {
+    return ReadTopdown(FindTopdownTable(cpu), ParseRecordedCounts(text, "f"), {});
+  };
+  const auto json = [](const char* unit, double value) {
+    return fmt::format(R"({{"metric-value" : "{}", "metric-unit" : "{}"}})", value, unit) + "\n";
+  };
+  const auto zen =
+      read("zen4", json("%slots  frontend_bound", 30) + json("%ops  bad_speculation", 5) +
+                       json("%slots  backend_bound", 40) + json("%slots  retiring", 25) +
+                       json("%slots  backend_bound_by_memory", 22));
+  EXPECT_EQ(zen.result.level1[0], (TopdownResult::Values::value_type("Frontend_Bound", 0.3)));
+  EXPECT_EQ(zen.result.level1[3], (TopdownResult::Values::value_type("Retiring", 0.25)));
+  EXPECT_EQ(zen.result.level2[4], (TopdownResult::Values::value_type("Memory_Bound", 0.22)));
+  // `perf stat --topdown -x,` has no sign of percent, and two intervals have no common share.
+  const std::string csv =
+      "1,,cycles,5,100,15.3,retiring\n,,,,,20.7,bad speculation\n"
+      ",,,,,34.0,frontend bound\n,,,,,30.0,backend bound\n";
+  const auto topdown = read("sapphire_rapids", csv);
+  EXPECT_EQ(topdown.contradiction, "");
+  for (const auto& [name, value] : topdown.result.level1) {
+    if (name != "Frontend_Bound") continue;
+    EXPECT_NEAR(value.value(), 0.34, 1e-12);
+  }
+  const auto both = read("sapphire_rapids", csv + csv);
+  EXPECT_FALSE(both.result.level1[0].second.has_value());
+  EXPECT_NE(
+      read("zen4", json("%slots  frontend_bound", 80) + json("%slots  retiring", 75)).contradiction,
+      "");
+}
+
+TEST(EventFile, ALongNameOrNumberIsCutInMessages) {
+  const std::string nines(100000, '9'), letters(100000, 'x');
+  for (const std::string& text :
+       {nines + ",,slots,1,100.00,,\n", "-1,," + letters + ",1,100.00,,\n",
+        R"({"events": {"X": )" + nines + "}}", R"({"events": {")" + letters + R"(": "1"}})",
+        R"({"counter-value" : ")" + nines + R"(", "event" : ")" + letters + R"("})"}) {
+    const std::string error = ErrorOf(text);
+    EXPECT_FALSE(error.empty());
+    EXPECT_LT(error.size(), 300u);
+  }
 }
 
 TEST(EventFile, SeparatesTheCoreTypesOfHybridCpus) {

@@ -1,0 +1,125 @@
+// Event files of others (event_files/README.md) on the command line: the right values of each.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/command_line/exit_status.h"
+#include "tests/bench/program.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string Path(const std::string& name) {
+  return std::string(TOPDNN_SOURCE_DIR "/tests/bench/event_files/") + name;
+}
+
+Outcome Topdown(const std::string& cpu, const std::string& file,
+                const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"topdown", "--cpu", cpu, "--events", Path(file)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunProgram(arguments);
+}
+
+nlohmann::json JsonOf(const std::string& cpu, const std::string& file,
+                      std::vector<std::string> more = {}) {
+  more.insert(more.end(), {"--json", "-"});
+  const Outcome outcome = Topdown(cpu, file, more);
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  return nlohmann::json::parse(outcome.output, nullptr, false);
+}
+
+// Frontend_Bound, Backend_Bound, Retiring, Bad_Speculation in percent; -1: absent.
+struct Row {
+  std::string cpu, file;
+  double frontend, backend, retiring, bad;
+};
+
+void ExpectLevel1(const nlohmann::json& level1, const Row& row) {
+  const std::vector<std::pair<std::string, double>> expected = {{"Frontend_Bound", row.frontend},
+                                                                {"Backend_Bound", row.backend},
+                                                                {"Retiring", row.retiring},
+                                                                {"Bad_Speculation", row.bad}};
+  for (const auto& [name, percent] : expected) {
+    SCOPED_TRACE(row.file + " " + name);
+    if (percent < 0) {
+      EXPECT_TRUE(level1.at(name).is_null());
+    } else {
+      ASSERT_TRUE(level1.at(name).is_number());
+      EXPECT_NEAR(100 * level1.at(name).get<double>(), percent, 0.05);
+    }
+  }
+}
+
+// Worked out by hand from the counts in the files.
+TEST(EventFilesOfOthersTest, GiveTheRightValues) {
+  for (const Row& row : std::vector<Row>{
+           {"zen4", "zen4_r1.json", 3.37, 52.91, 41.46, 0.38},
+           {"zen4", "zen4_r3.json", 3.37, 52.91, 41.46, 0.38},
+           {"zen4", "repeat.csv", 3.37, 52.91, 41.46, 0.38},
+           {"zen4", "norepeat.csv", 3.37, 52.91, 41.46, 0.38},
+           {"ice_lake_x", "json_once.json", 25, 50, 20, 5},
+           {"ice_lake_x", "json_twice.json", 25, 50, 20, 5},
+           {"zen4", "idle_interval.csv", 66.67, -1, 20, -1},
+           {"sapphire_rapids", "spr_default.json", 12.03, 69.95, 15.25, 2.77},
+           // (UOP_DROPPING and CLEARS_COUNT, which correct the two nodes, are not in these)
+           {"ice_lake_x", "json_comma.json", -1, -1, 20.42, -1},
+           {"ice_lake_x", "json_nocomma.json", -1, -1, 20.42, -1},
+           {"ice_lake_x", "json_oneline.json", -1, -1, 20.42, -1}}) {
+    ExpectLevel1(JsonOf(row.cpu, row.file)["level1"], row);
+  }
+}
+
+TEST(EventFilesOfOthersTest, ControlGroupsAreReportedApart) {
+  for (const std::string file : {"cgroup.csv", "cgroup.json"}) {
+    const nlohmann::json json = JsonOf("zen4", file);
+    EXPECT_FALSE(json.contains("level1"));
+    ASSERT_EQ(json["groups"].size(), 2u);
+    ExpectLevel1(json["groups"]["web"]["level1"], {"zen4", file, 66.67, 10, 20, 1.67});
+    ExpectLevel1(json["groups"]["batch"]["level1"], {"zen4", file, 1.85, 75.93, 20, 0.19});
+    const nlohmann::json web = JsonOf("zen4", file, {"--group", "web"});
+    EXPECT_EQ(web["group"], "web");
+    ExpectLevel1(web["level1"], {"zen4", file, 66.67, 10, 20, 1.67});
+    EXPECT_THAT(Topdown("zen4", file).output, HasSubstr("control group batch"));
+    const Outcome refused = Topdown("zen4", file, {"--group", "db"});
+    EXPECT_EQ(refused.exit_status, kExitUsage) << refused.output;
+    EXPECT_THAT(refused.output, HasSubstr("has the groups web, batch"));
+  }
+}
+
+TEST(EventFilesOfOthersTest, IntervalsGiveASeries) {
+  const nlohmann::json series = JsonOf("zen4", "idle_interval.csv")["series"];
+  ASSERT_EQ(series.size(), 3u);
+  EXPECT_EQ(series[0]["time"], "1.000103288");
+  EXPECT_NEAR(series[0]["level1"]["Retiring"].get<double>(), 0.2, 1e-9);
+  EXPECT_TRUE(series[1]["level1"]["Retiring"].is_null());
+  const std::string text = Topdown("zen4", "idle_interval.csv").output;
+  EXPECT_THAT(text, HasSubstr("3.000303288"));
+  EXPECT_THAT(text, HasSubstr("1 of 3 intervals or CPUs counted nothing"));
+}
+
+TEST(EventFilesOfOthersTest, TheNotesSayWhatHolds) {
+  for (const char* file : {"repeat.csv", "norepeat.csv", "zen4_r3.json"}) {
+    EXPECT_THAT(Topdown("zen4", file).output, HasSubstr("was counted 25 % of the time"));
+  }
+  EXPECT_THAT(Topdown("zen4", "repeat.csv").output, HasSubstr("means of repeated runs"));
+  EXPECT_THAT(Topdown("zen4", "norepeat.csv").output, Not(HasSubstr("means of repeated runs")));
+  const Outcome uncounted = Topdown("ice_lake_x", "notcounted.csv");
+  EXPECT_EQ(uncounted.exit_status, kExitGood);
+  EXPECT_THAT(uncounted.output, HasSubstr("recorded, but not counted"));
+  EXPECT_THAT(uncounted.output, Not(HasSubstr("none of the recorded events")));
+  const Outcome metrics = Topdown("sapphire_rapids", "spr_default.json");
+  EXPECT_THAT(metrics.output, HasSubstr("metrics that perf computed"));
+  EXPECT_THAT(metrics.output, HasSubstr("slots,topdown-"));
+}
+
+}  // namespace
+}  // namespace topdnn
