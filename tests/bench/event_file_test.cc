@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/command_line/exit_status.h"
+#include "bench/command_line/command.h"
 #include "tests/bench/program.h"
 
 namespace topdnn {
