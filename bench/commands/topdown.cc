@@ -36,7 +36,7 @@ Json ToJson(const TopdownResult::Values& values) {
 }
 
 // The counts of one control group, or of a file without groups.
-struct Report {
+struct CountReport {
   std::optional<std::string> group;
   TopdownReading whole;
   std::vector<std::pair<std::string, TopdownReading>> series;  // by the interval's time
@@ -49,7 +49,7 @@ void AddNodes(const TopdownResult& result, Json& json) {
   if (!result.instead.empty()) json["instead"] = ToJson(result.instead);
 }
 
-Json ToJson(const Report& report) {
+Json ToJson(const CountReport& report) {
   const TopdownResult& result = report.whole.result;
   Json json = Json::object();
   AddNodes(result, json);
@@ -74,11 +74,11 @@ Json ToJson(const Report& report) {
   return json;
 }
 
-Json ToJson(const std::string& cpu, const TopdownTable& table, const std::vector<Report>& reports,
-            bool groups) {
+Json ToJson(const std::string& cpu, const TopdownTable& table,
+            const std::vector<CountReport>& reports, bool groups) {
   Json json = {{"cpu", cpu}};
   if (groups) {
-    for (const Report& report : reports) json["groups"][*report.group] = ToJson(report);
+    for (const CountReport& report : reports) json["groups"][*report.group] = ToJson(report);
   } else {
     if (reports[0].group) json["group"] = *reports[0].group;
     json.update(ToJson(reports[0]));
@@ -96,7 +96,7 @@ std::string ValuesText(const char* title, const TopdownResult::Values& values, c
   return table.Text(style);
 }
 
-std::string SeriesText(const Report& report, const Style& style) {
+std::string SeriesText(const CountReport& report, const Style& style) {
   constexpr std::size_t kMostRows = 40;
   if (report.series.size() < 2) return "";
   std::vector<Table::Column> columns = {{.name = "interval, to second", .least = 20}};
@@ -120,13 +120,14 @@ std::string SeriesText(const Report& report, const Style& style) {
   return text;
 }
 
-std::string ReportText(const Report& report, const Style& style) {
+std::string ReportText(const TopdownTable& table, const CountReport& report, const Style& style) {
   const TopdownResult& result = report.whole.result;
   std::string text;
   if (report.group) text += fmt::format("\ncontrol group {}\n", OneLine(*report.group));
   text += ValuesText("level 1, of pipeline slots", result.level1, style);
   text += ValuesText("level 2, of pipeline slots", result.level2, style);
-  text += ValuesText("level 3, of cycles", result.level3, style);
+  text += ValuesText(table.level3_of_slots ? "level 3, of pipeline slots" : "level 3, of cycles",
+                     result.level3, style);
   text += ValuesText("instead, of cycles", result.instead, style);
   text += SeriesText(report, style);
   const auto add = [&](const std::string& line) { text += Wrap(line, style.width, 2); };
@@ -148,9 +149,9 @@ std::string ReportText(const Report& report, const Style& style) {
   return text;
 }
 
-Report Read(const TopdownTable& table, const RecordedCounts& recorded,
-            const std::optional<std::string>& group, const std::string& where) {
-  Report report{
+CountReport ReadGroup(const TopdownTable& table, const RecordedCounts& recorded,
+                      const std::optional<std::string>& group, const std::string& where) {
+  CountReport report{
       .group = group, .whole = ReadTopdown(table, recorded, {.group = group}), .series = {}};
   if (!report.whole.contradiction.empty()) {
     throw TopdownError(
@@ -170,7 +171,7 @@ struct TopdownOptions {
 };
 
 // One report for each control group of the file, or for the group that the user names.
-std::vector<Report> ReadAll(const TopdownTable& table, const TopdownOptions& options) {
+std::vector<CountReport> ReadGroups(const TopdownTable& table, const TopdownOptions& options) {
   const RecordedCounts recorded = ReadRecordedCounts(options.events);
   const std::vector<std::string> groups = recorded.Groups();
   if (options.group && std::find(groups.begin(), groups.end(), *options.group) == groups.end()) {
@@ -180,11 +181,11 @@ std::vector<Report> ReadAll(const TopdownTable& table, const TopdownOptions& opt
                                        : fmt::format("the groups {}", fmt::join(groups, ", "))));
   }
   if (options.group || groups.empty()) {
-    return {Read(table, recorded, options.group, options.events)};
+    return {ReadGroup(table, recorded, options.group, options.events)};
   }
-  std::vector<Report> reports;
+  std::vector<CountReport> reports;
   for (const std::string& group : groups) {
-    reports.push_back(Read(table, recorded, group, options.events));
+    reports.push_back(ReadGroup(table, recorded, group, options.events));
   }
   return reports;
 }
@@ -193,7 +194,7 @@ std::vector<Report> ReadAll(const TopdownTable& table, const TopdownOptions& opt
 // table). Throws TopdownError for an unknown CPU or bad input.
 int RunTopdown(const TopdownOptions& options) {
   const TopdownTable& table = FindTopdownTable(options.cpu);
-  const std::vector<Report> reports = ReadAll(table, options);
+  const std::vector<CountReport> reports = ReadGroups(table, options);
   const bool groups = !options.group && reports[0].group;
   const std::string json = ToJson(options.cpu, table, reports, groups).dump(2) + "\n";
   if (options.json) WriteFileAtomically(*options.json, json);
@@ -201,7 +202,7 @@ int RunTopdown(const TopdownOptions& options) {
   const Style style = DetectStyle(stdout);
   std::string text = fmt::format("Top-Down of {} ({}; {})\n", options.cpu,
                                  reports[0].whole.result.path, table.source);
-  for (const Report& report : reports) text += ReportText(report, style);
+  for (const CountReport& report : reports) text += ReportText(table, report, style);
   fmt::print("{}", text);
   return 0;
 }

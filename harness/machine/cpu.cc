@@ -55,6 +55,8 @@ constexpr std::array kRows = {
     Row{kIntel, 6, 0xCF, 0xCF, 0, 15, kAny, "emerald_rapids"},
     Row{kIntel, 6, 0xAD, 0xAE, 0, 15, kAny, "granite_rapids"},
     Row{kIntel, 6, 0xAF, 0xAF, 0, 15, kAny, "sierra_forest"},
+    Row{kIntel, 6, 0xB6, 0xB6, 0, 15, kAny, "grand_ridge"},
+    Row{kIntel, 6, 0xDD, 0xDD, 0, 15, kAny, "clearwater_forest"},
     Row{kIntel, 6, 0xBE, 0xBE, 0, 15, kAny, "gracemont"},  // Alder Lake-N has E cores only
     Row{kIntel, 6, 0x97, 0x97, 0, 15, kE, "gracemont"},
     Row{kIntel, 6, 0x9A, 0x9A, 0, 15, kE, "gracemont"},
@@ -70,25 +72,65 @@ constexpr std::array kRows = {
     Row{kIntel, 6, 0xAA, 0xAC, 0, 15, kE, "crestmont"},
     Row{kIntel, 6, 0xBD, 0xBD, 0, 15, kP, "lunar_lake_p"},
     Row{kIntel, 6, 0xBD, 0xBD, 0, 15, kE, "skymont"},
+    Row{kIntel, 6, 0xB5, 0xB5, 0, 15, kP, "meteor_lake_p"},  // Arrow Lake-U: Redwood Cove
+    Row{kIntel, 6, 0xB5, 0xB5, 0, 15, kE, "crestmont"},
+    Row{kIntel, 6, 0xC5, 0xC6, 0, 15, kP, "arrow_lake_p"},
+    Row{kIntel, 6, 0xC5, 0xC6, 0, 15, kE, "skymont"},
+    Row{kIntel, 6, 0xCC, 0xCC, 0, 15, kP, "panther_lake_p"},
+    Row{kIntel, 6, 0xD5, 0xD5, 0, 15, kP, "panther_lake_p"},  // Wildcat Lake
+    Row{kIntel, 6, 0xE5, 0xE5, 0, 15, kP, "panther_lake_p"},
+    Row{kIntel, 6, 0xCC, 0xCC, 0, 15, kE, "darkmont"},
+    Row{kIntel, 6, 0xD5, 0xD5, 0, 15, kE, "darkmont"},
+    Row{kIntel, 6, 0xE5, 0xE5, 0, 15, kE, "darkmont"},
+    Row{kIntel, 18, 0x00, 0xFF, 0, 15, kP, "nova_lake_p"},
+    Row{kIntel, 18, 0x00, 0xFF, 0, 15, kE, "nova_lake_e"},
     Row{kAmd, 0x17, 0x00, 0x2F, 0, 15, kAny, "zen"},
     Row{kAmd, 0x17, 0x30, 0xFF, 0, 15, kAny, "zen2"},
     Row{kAmd, 0x19, 0x00, 0x0F, 0, 15, kAny, "zen3"},
     Row{kAmd, 0x19, 0x10, 0x1F, 0, 15, kAny, "zen4"},
     Row{kAmd, 0x19, 0x20, 0x5F, 0, 15, kAny, "zen3"},
     Row{kAmd, 0x19, 0x60, 0xAF, 0, 15, kAny, "zen4"},
-    Row{kAmd, 0x1A, 0x00, 0xFF, 0, 15, kAny, "zen5"},
+    Row{kAmd, 0x1A, 0x50, 0x5F, 0, 15, kAny, "zen6"},
+    Row{kAmd, 0x1A, 0x80, 0xAF, 0, 15, kAny, "zen6"},
+    Row{kAmd, 0x1A, 0xC0, 0xCF, 0, 15, kAny, "zen6"},
+    Row{kAmd, 0x1A, 0x00, 0x7F, 0, 15, kAny, "zen5"},  // others of the family: not known
 };
 
-// Part numbers of implementer 0x41 (Arm): the kernel's arch/arm64/include/asm/cputype.h.
+// Implementers and part numbers: the kernel's arch/arm64/include/asm/cputype.h. A licensee's core
+// has the licensee's number and Arm's part: Azure Cobalt 100 is a Neoverse N2.
 struct ArmPart {
+  unsigned implementer;
   unsigned part;
   std::string_view name;
 };
+constexpr unsigned kArm = 0x41;
 constexpr std::array kArmParts = {
-    ArmPart{0xD07, "cortex_a57"},  ArmPart{0xD08, "cortex_a72"},  ArmPart{0xD0B, "cortex_a76"},
-    ArmPart{0xD0C, "neoverse_n1"}, ArmPart{0xD40, "neoverse_v1"}, ArmPart{0xD49, "neoverse_n2"},
-    ArmPart{0xD4F, "neoverse_v2"}, ArmPart{0xD84, "neoverse_v3"}, ArmPart{0xD8E, "neoverse_n3"},
+    ArmPart{kArm, 0xD07, "cortex_a57"},  ArmPart{kArm, 0xD08, "cortex_a72"},
+    ArmPart{kArm, 0xD0B, "cortex_a76"},  ArmPart{kArm, 0xD0C, "neoverse_n1"},
+    ArmPart{kArm, 0xD40, "neoverse_v1"}, ArmPart{kArm, 0xD49, "neoverse_n2"},
+    ArmPart{kArm, 0xD4F, "neoverse_v2"}, ArmPart{kArm, 0xD83, "neoverse_v3"},
+    ArmPart{kArm, 0xD84, "neoverse_v3"}, ArmPart{kArm, 0xD8E, "neoverse_n3"},
+    ArmPart{0x48, 0xD01, "tsv110"},      ArmPart{0x4E, 0x010, "olympus"},
+    ArmPart{0x6D, 0xD49, "neoverse_n2"}, ArmPart{0xC0, 0xAC3, "ampere_one"},
+    ArmPart{0xC0, 0xAC4, "ampere_one"},
 };
+
+std::string_view ArmVendor(unsigned implementer) {
+  switch (implementer) {
+    case kArm:
+      return "Arm";
+    case 0x48:
+      return "HiSilicon";
+    case 0x4E:
+      return "NVIDIA";
+    case 0x6D:
+      return "Microsoft";
+    case 0xC0:
+      return "Ampere";
+    default:
+      return "";
+  }
+}
 
 // Four ASCII characters per register, low byte first.
 std::string Characters(std::initializer_list<std::uint32_t> registers) {
@@ -169,12 +211,14 @@ Cpu IdentifyArm(std::uint64_t midr) {
   Cpu cpu;
   const auto implementer = static_cast<unsigned>(midr >> 24 & 0xFF);
   const auto part = static_cast<unsigned>(midr >> 4 & 0xFFF);
-  cpu.vendor = implementer == 0x41 ? "Arm" : "";
+  cpu.vendor = ArmVendor(implementer);
   cpu.family = 8;
   cpu.model = static_cast<int>(part);
   cpu.stepping = static_cast<int>((midr >> 20 & 0xF) << 4 | (midr & 0xF));  // rNpM
   for (const ArmPart& known : kArmParts) {
-    if (implementer == 0x41 && known.part == part) cpu.microarchitecture = known.name;
+    if (known.implementer == implementer && known.part == part) {
+      cpu.microarchitecture = known.name;
+    }
   }
   cpu.brand = cpu.microarchitecture;
   cpu.invariant_tsc = true;  // the generic timer's frequency is fixed (Arm ARM, D11.1)

@@ -165,10 +165,39 @@ std::vector<std::string> EventsOfPath(const TopdownTable& table, std::size_t pat
   return TopdownEvaluation(upper, {}, smt, AllRefined(upper)).result().missing;
 }
 
+namespace {
+
+// A hypervisor that offers only the architectural events opens the others, but they stay 0. If no
+// event of level 1 besides those of fixed counters has counted, none of them is a count.
+std::map<std::string, double, std::less<>> WithoutSilentEvents(
+    const TopdownTable& table, const TopdownPath& path,
+    const std::map<std::string, double, std::less<>>& counts, bool smt) {
+  TopdownPath level1 = path;
+  std::erase_if(level1.nodes, [](const TopdownNode& node) { return node.level != 1; });
+  std::map<std::string, double, std::less<>> rest = counts;
+  int silent = 0;
+  const std::vector<std::string> read = TopdownEvaluation(level1, {}, smt, {}).result().missing;
+  for (const std::string& name : read) {
+    const auto event =
+        std::find_if(table.events.begin(), table.events.end(),
+                     [&](const TopdownEvent& listed) { return listed.name == name; });
+    if (event == table.events.end() || event->counter == kFixedCounter) continue;
+    const auto count = counts.find(name);
+    if (count == counts.end()) continue;
+    if (count->second != 0) return counts;
+    ++silent;
+    rest.erase(name);
+  }
+  return silent > 1 ? rest : counts;
+}
+
+}  // namespace
+
 TopdownResult EvaluateTopdown(const TopdownTable& table,
-                              const std::map<std::string, double, std::less<>>& counts, bool smt) {
+                              const std::map<std::string, double, std::less<>>& all, bool smt) {
   std::optional<TopdownEvaluation> best;
   for (const TopdownPath& path : table.paths) {
+    const auto counts = WithoutSilentEvents(table, path, all, smt);
     TopdownEvaluation evaluation(path, counts, smt, RefinedBy(table, path, counts, smt));
     // Prefers a path that gives any node, then the one that lacks the fewest events.
     const bool gives = evaluation.nodes_given() > 0;

@@ -137,6 +137,7 @@ struct TopdownTable {
   std::string source;              // of the formulas
   std::string note;                // for the reader of the result; may be empty
   bool efficiency_core = false;    // its counts bear perf's cpu_atom prefix on hybrid CPUs
+  bool level3_of_slots = false;    // level 3 is in slots, and not in cycles
   CorePipeline pipeline = {};      // its slots are those of the formulas
   std::vector<TopdownEvent> events;
   std::vector<TopdownPath> paths;
@@ -173,7 +174,9 @@ struct TopdownResult {
 };
 
 // Evaluates the path that lacks the fewest events (and gives any node); of equal ones, the first. A
-// fraction below zero (from counts that are slightly inconsistent) is clamped to 0.
+// fraction below zero (from counts that are slightly inconsistent) is clamped to 0. If no event of
+// level 1 has counted at all, they are missing (a virtual machine with the architectural events
+// only).
 TopdownResult EvaluateTopdown(const TopdownTable& table,
                               const std::map<std::string, double, std::less<>>& counts, bool smt);
 

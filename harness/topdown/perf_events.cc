@@ -75,8 +75,11 @@ std::string AbsentText(const PerfPlan::Absent& absent) {
 }
 
 std::string UnknownCpu(const Cpu& cpu) {
-  return fmt::format("no Top-Down table for {} family {} model {}{}", cpu.vendor, cpu.family,
-                     cpu.model, cpu.microarchitecture.empty() ? "" : ", " + cpu.microarchitecture);
+  return fmt::format(
+      "no Top-Down table for {} family {} model {}{}: only counts, no nodes; to get a table, send "
+      "this line and the vendor's event and metric files (or their address)",
+      cpu.vendor, cpu.family, cpu.model,
+      cpu.microarchitecture.empty() ? "" : ", " + cpu.microarchitecture);
 }
 
 // Adds the cycles on the other core types, to detect threads that run there.

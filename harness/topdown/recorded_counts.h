@@ -22,10 +22,10 @@ inline constexpr double kMaxCount = 18446744073709551616.0;
 // Where and when a count was taken. Counts of several parts or intervals are parts of one count;
 // those of several runs are repetitions, and those of several groups are counts of their own.
 struct CountOrigin {
-  std::string interval;              // the time stamp of `perf stat -I`; empty: the whole run
-  std::string part;                  // "CPU0", "S0-D0-C0", "name-1234"; empty: all of them
-  std::optional<std::string> group;  // a control group (--for-each-cgroup); absent: none
-  int run = 0;                       // of several recordings in one file (perf stat --append)
+  std::string interval{};              // the time stamp of `perf stat -I`; empty: the whole run
+  std::string part{};                  // "CPU0", "S0-D0-C0", "name-1234"; empty: all of them
+  std::optional<std::string> group{};  // a control group (--for-each-cgroup); absent: none
+  int run = 0;                         // of several recordings in one file (perf stat --append)
   auto operator<=>(const CountOrigin&) const = default;
 };
 
@@ -34,7 +34,7 @@ enum class Uncounted { kNotCounted, kNotSupported };
 struct RecordedCount {
   std::size_t event = 0;   // in RecordedCounts::events
   std::size_t origin = 0;  // in RecordedCounts::origins
-  std::optional<double> value;
+  std::optional<double> value{};
   Uncounted why = Uncounted::kNotCounted;  // if there is no value
   double running_fraction = 1;             // below 1, perf has scaled the count
 };

@@ -17,8 +17,8 @@ namespace topdnn {
 
 // The part of a file to evaluate. Absent: every interval; the counts outside of control groups.
 struct CountSelection {
-  std::optional<std::string> group;
-  std::optional<std::string> interval;
+  std::optional<std::string> group{};
+  std::optional<std::string> interval{};
 };
 
 struct ResolvedCounts {

@@ -52,7 +52,7 @@ class EventFileWriter {
   struct Place {
     int interval = 0;  // 1 and up; 0: without
     int part = -1;
-    std::string group;
+    std::string group{};
   };
   enum class Missing { kNo, kNotCounted, kNotSupported };
 

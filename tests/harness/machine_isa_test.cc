@@ -146,6 +146,37 @@ TEST(IdentifyX86, DistinguishesSteppingsAndHybridCores) {
   EXPECT_EQ(named(0x00090672, 0x20), "gracemont");
   EXPECT_EQ(named(0x00090672, 0x40), "alder_lake_p");
   EXPECT_EQ(named(0x000B06D1, 0x40), "lunar_lake_p");
+  EXPECT_EQ(named(0x000B06D1, 0x20), "skymont");
+  EXPECT_EQ(named(0x000C0662, 0x40), "arrow_lake_p");
+  EXPECT_EQ(named(0x000C0652, 0x20), "skymont");
+  EXPECT_EQ(named(0x000B0650, 0x40), "meteor_lake_p");
+  EXPECT_EQ(named(0x000C06C0, 0x40), "panther_lake_p");
+  EXPECT_EQ(named(0x000C06C0, 0x20), "darkmont");
+  EXPECT_EQ(named(0x000A06F3, 0), "sierra_forest");
+  EXPECT_EQ(named(0x000B0664, 0), "grand_ridge");
+  EXPECT_EQ(named(0x000D06D0, 0), "clearwater_forest");
+  EXPECT_EQ(named(0x00300F10, 0x40), "nova_lake_p");
+  EXPECT_EQ(named(0x000306F2, 0), "haswell_x");
+  EXPECT_EQ(named(0x000406F1, 0), "broadwell_x");
+}
+
+// Family 1Ah: Zen 5 and Zen 6, by model (the kernel's arch/x86/kernel/cpu/amd.c).
+TEST(IdentifyX86, DistinguishesZen5AndZen6) {
+  const auto named = [](std::uint32_t model) {
+    const std::uint32_t signature =
+        0x00B00F00u | (model & 0xF0) << 12 | (model & 0xF) << 4;  // family 0Fh + 0Bh
+    return IdentifyX86(CpuidLeaves(Leaves{{{0, 0}, {0, 0x68747541, 0x444D4163, 0x69746E65}},
+                                          {{1, 0}, {signature, 0, 0, 0}}}))
+        .microarchitecture;
+  };
+  for (const std::uint32_t model : {0x02, 0x11, 0x24, 0x44, 0x4F, 0x60, 0x70}) {
+    EXPECT_EQ(named(model), "zen5") << model;
+  }
+  for (const std::uint32_t model : {0x50, 0x5F, 0x80, 0xAF, 0xC0, 0xCF}) {
+    EXPECT_EQ(named(model), "zen6") << model;
+  }
+  EXPECT_EQ(named(0xB0), "");
+  EXPECT_EQ(named(0xD0), "");
 }
 
 TEST(IdentifyArm, NamesNeoverseCores) {
@@ -154,7 +185,15 @@ TEST(IdentifyArm, NamesNeoverseCores) {
   EXPECT_EQ(IdentifyArm(0x410FD4F0).microarchitecture, "neoverse_v2");
   EXPECT_EQ(IdentifyArm(0x410FD490).stepping, 0x00);
   EXPECT_EQ(IdentifyArm(0x413FD0C1).stepping, 0x31);  // r3p1
-  EXPECT_EQ(IdentifyArm(0x480FD010).microarchitecture, "");
+  EXPECT_EQ(IdentifyArm(0x410FD840).microarchitecture, "neoverse_v3");
+  EXPECT_EQ(IdentifyArm(0x410FD8E0).microarchitecture, "neoverse_n3");
+  EXPECT_EQ(IdentifyArm(0x6D0FD490).microarchitecture, "neoverse_n2");  // Azure Cobalt 100
+  EXPECT_EQ(IdentifyArm(0x6D0FD490).vendor, "Microsoft");
+  EXPECT_EQ(IdentifyArm(0xC00FAC30).microarchitecture, "ampere_one");
+  EXPECT_EQ(IdentifyArm(0x4E0F0100).microarchitecture, "olympus");
+  EXPECT_EQ(IdentifyArm(0x480FD010).microarchitecture, "tsv110");
+  EXPECT_EQ(IdentifyArm(0x480FD490).microarchitecture, "");  // no other licensee's N2 is known
+  EXPECT_EQ(IdentifyArm(0x610F0220).vendor, "");
 }
 
 TEST(LastLevelCacheDoubt, OnlyForAVirtualMachineWithTooMuch) {

@@ -213,7 +213,8 @@ TEST(EventFile, SeparatesTheCoreTypesOfHybridCpus) {
       "600,,cpu_core/cycles/,10,100.00,,\n500,,cpu_atom/cycles/,10,100.00,,\n"
       "80,,cpu_core/slots/,10,100.00,,\n";
   EXPECT_EQ(Resolve("gracemont", text).at("CPU_CLK_UNHALTED.CORE"), 500);
-  EXPECT_EQ(Resolve("lunar_lake_p", text).size(), 1u);
+  EXPECT_EQ(Resolve("lunar_lake_p", text).size(), 2u);
+  EXPECT_EQ(Resolve("lunar_lake_p", text).at("CPU_CLK_UNHALTED.THREAD"), 600);
 }
 
 TEST(EventFile, ReadsOtherLocales) {

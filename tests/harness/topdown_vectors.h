@@ -139,6 +139,96 @@ inline Counts Guest(double s, double drop) {
   return counts;
 }
 
+// Lion Cove counts the cycles of Fetch_Latency: 100/1000.
+inline Counts LionCoveGuest() {
+  Counts counts =
+      With(Guest(8, 0), {{"CPU_CLK_UNHALTED.THREAD", 1000}, {"IDQ_BUBBLES.FETCH_LATENCY", 100}});
+  counts.erase("IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE");
+  return counts;
+}
+
+// As kSkylake, without the back end's parts.
+inline const Counts kHaswell = {
+    {"CPU_CLK_UNHALTED.THREAD", 1000},    {"UOPS_ISSUED.ANY", 2200},
+    {"UOPS_RETIRED.RETIRE_SLOTS", 2000},  {"INT_MISC.RECOVERY_CYCLES", 50},
+    {"IDQ_UOPS_NOT_DELIVERED.CORE", 800}, {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 100},
+    {"BR_MISP_RETIRED.ALL_BRANCHES", 30}, {"MACHINE_CLEARS.COUNT", 10}};
+inline const std::map<std::string, double> kHaswellNodes = {
+    {"Frontend_Bound", .2},       {"Bad_Speculation", .1},
+    {"Backend_Bound", .2},        {"Retiring", .5},
+    {"Fetch_Latency", .1},        {"Fetch_Bandwidth", .1},
+    {"Branch_Mispredicts", .075}, {"Machine_Clears", .025}};
+
+// S = s * 1000; each count is its share of S.
+inline const std::map<std::string, double> kAtomParts = {
+    {"TOPDOWN_FE_BOUND.FRONTEND_LATENCY", .15},
+    {"TOPDOWN_FE_BOUND.FRONTEND_BANDWIDTH", .05},
+    {"TOPDOWN_BAD_SPECULATION.MISPREDICT", .06},
+    {"TOPDOWN_BAD_SPECULATION.MACHINE_CLEARS", .04},
+    {"TOPDOWN_BE_BOUND.ALLOC_RESTRICTIONS", .1},
+    {"TOPDOWN_FE_BOUND.ICACHE", .07},
+    {"TOPDOWN_FE_BOUND.ITLB_MISS", .03},
+    {"TOPDOWN_FE_BOUND.BRANCH_DETECT", .04},
+    {"TOPDOWN_FE_BOUND.BRANCH_RESTEER", .01},
+    {"TOPDOWN_FE_BOUND.CISC", .02},
+    {"TOPDOWN_FE_BOUND.DECODE", .011},
+    {"TOPDOWN_FE_BOUND.PREDECODE", .012},
+    {"TOPDOWN_FE_BOUND.OTHER", .007},
+    {"TOPDOWN_BAD_SPECULATION.NUKE", .025},
+    {"TOPDOWN_BAD_SPECULATION.FASTNUKE", .015},
+    {"TOPDOWN_BE_BOUND.MEM_SCHEDULER", .08},
+    {"TOPDOWN_BE_BOUND.NON_MEM_SCHEDULER", .05},
+    {"TOPDOWN_BE_BOUND.REGISTER", .03},
+    {"TOPDOWN_BE_BOUND.REORDER_BUFFER", .02},
+    {"TOPDOWN_BE_BOUND.SERIALIZATION", .005}};
+inline const std::map<std::string, double> kAtomNodes = {{"Frontend_Bound", .2},
+                                                         {"Bad_Speculation", .1},
+                                                         {"Backend_Bound", .3},
+                                                         {"Retiring", .4},
+                                                         {"Fetch_Latency", .15},
+                                                         {"Fetch_Bandwidth", .05},
+                                                         {"Branch_Mispredicts", .06},
+                                                         {"Machine_Clears", .04},
+                                                         {"Core_Bound", .1},
+                                                         {"Resource_Bound", .2},
+                                                         {"ICache_Misses", .07},
+                                                         {"ITLB_Misses", .03},
+                                                         {"Branch_Detect", .04},
+                                                         {"Branch_Resteer", .01},
+                                                         {"CISC", .02},
+                                                         {"Decode", .011},
+                                                         {"Predecode", .012},
+                                                         {"Other_FB", .007},
+                                                         {"Nuke", .025},
+                                                         {"Fast_Nuke", .015},
+                                                         {"Mem_Scheduler", .08},
+                                                         {"Non_Mem_Scheduler", .05},
+                                                         {"Register", .03},
+                                                         {"Reorder_Buffer", .02},
+                                                         {"Serialization", .005}};
+inline Counts Atom(double s, const std::vector<std::string>& level1) {
+  const double slots = s * 1000;
+  Counts counts = {{"CPU_CLK_UNHALTED.CORE", 1000},
+                   {level1[0], .2 * slots},
+                   {level1[1], .1 * slots},
+                   {level1[2], .3 * slots},
+                   {level1[3], .4 * slots}};
+  for (const auto& [name, share] : kAtomParts) counts[name] = share * slots;
+  return counts;
+}
+
+inline Counts NeoverseFlushed(double s) {
+  return {{"CPU_CYCLES", 1000},
+          {"STALL_SLOT", 500 * s},
+          {"STALL_SLOT_FRONTEND", 200 * s},
+          {"STALL_SLOT_BACKEND", 300 * s},
+          {"OP_RETIRED", 300 * s},
+          {"OP_SPEC", 400 * s},
+          {"STALL_FRONTEND_FLUSH", 50}};
+}
+inline const std::map<std::string, double> kFlushNodes = {
+    {"Frontend_Bound", .15}, {"Bad_Speculation", .175}, {"Backend_Bound", .3}, {"Retiring", .375}};
+
 // S = s * 1000. Bad (400 - 300) s/S, mispredicts .1 * 30/40, memory .3 * 100/300.
 inline Counts Zen(double s, const std::string& latency, const std::string& restarts) {
   return {{"ls_not_halted_cyc", 1000},
@@ -257,7 +347,85 @@ inline const std::vector<Vector>& Vectors() {
       {"granite_rapids", "metrics", false, Metrics(6, 300), kRapidsNodes},
       {"granite_rapids", "guest", false, Guest(6, 300), kRapidsNodes},
       {"lunar_lake_p", "metrics", false, Metrics(8, 0), kLunarNodes},
-      {"lunar_lake_p", "guest", false, Guest(8, 0), kLunarNodes},
+      {"lunar_lake_p", "guest", false, LionCoveGuest(), kLunarNodes},
+      {"lunar_lake_p", "metrics, level 3", false,
+       Plus(Metrics(8, 0), {{"CPU_CLK_UNHALTED.THREAD", 1000},
+                            {"MEMORY_STALLS.L1", 100},
+                            {"MEMORY_STALLS.L2", 50},
+                            {"MEMORY_STALLS.L3", 200},
+                            {"MEMORY_STALLS.MEM", 150}}),
+       And(kLunarNodes,
+           {{"L1_Bound", .1}, {"L2_Bound", .05}, {"L3_Bound", .2}, {"DRAM_Bound", .15}})},
+      {"alder_lake_p", "metrics", false, Metrics(6, 300), kRapidsNodes},
+      {"raptor_lake_p", "level 3", false, Plus(Guest(6, 300), kRapidsStalls),
+       And(kRapidsNodes, kRapidsLevel3)},
+      {"meteor_lake_p", "metrics", false, Metrics(6, 300), kRapidsNodes},
+      {"haswell_x", "one thread", false, kHaswell, kHaswellNodes},
+      {"haswell_x",
+       "two threads",
+       true,
+       {{"CPU_CLK_UNHALTED.THREAD", 1000},
+        {"CPU_CLK_UNHALTED.THREAD_ANY", 2000},
+        {"UOPS_ISSUED.ANY", 2200},
+        {"UOPS_RETIRED.RETIRE_SLOTS", 2000},
+        {"INT_MISC.RECOVERY_CYCLES_ANY", 100},
+        {"IDQ_UOPS_NOT_DELIVERED.CORE", 800},
+        {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 100},
+        {"BR_MISP_RETIRED.ALL_BRANCHES", 30},
+        {"MACHINE_CLEARS.COUNT", 10}},
+       kHaswellNodes},
+      {"broadwell_x", "one thread", false, kHaswell, kHaswellNodes},
+      {"sierra_forest", "", false,
+       Atom(6, {"TOPDOWN_FE_BOUND.ALL_P", "TOPDOWN_BAD_SPECULATION.ALL_P", "TOPDOWN_BE_BOUND.ALL_P",
+                "TOPDOWN_RETIRING.ALL_P"}),
+       kAtomNodes},
+      {"skymont", "", false,
+       Atom(8, {"TOPDOWN_FE_BOUND.ALL", "TOPDOWN_BAD_SPECULATION.ALL", "TOPDOWN_BE_BOUND.ALL_P",
+                "TOPDOWN_RETIRING.ALL"}),
+       kAtomNodes},
+      // S = 10 * 1000 (5 * 1000): FE .2 - 50/1000, BE .3, Ret 3/4 * (1 - .5), Bad 1/4 * .5 + .05.
+      {"neoverse_v3", "", false, NeoverseFlushed(10), kFlushNodes},
+      {"neoverse_n3", "", false, NeoverseFlushed(5), kFlushNodes},
+      {"neoverse_v3", "level 2", false,
+       Plus(NeoverseFlushed(10), {{"STALL_BACKEND", 400}, {"STALL_BACKEND_MEMBOUND", 300}}),
+       And(kFlushNodes, {{"Memory_Bound", .225}, {"Core_Bound", .075}})},
+      // S = CPU_SLOT. Ret 3/4 * (1 - .5), Bad the rest.
+      {"olympus",
+       "",
+       false,
+       {{"CPU_SLOT", 10000},
+        {"STALL_SLOT_FRONTEND_WITHOUT_MISPRED", 1500},
+        {"STALL_SLOT_BACKEND", 3000},
+        {"STALL_SLOT", 5000},
+        {"OP_RETIRED", 3000},
+        {"OP_SPEC", 4000}},
+       kFlushNodes},
+      // S = 4 * 1000. FE the rest: .2; beyond it 1000 - 800 slots, so latency (150 - 200/4)/1000.
+      {"ampere_one",
+       "",
+       false,
+       {{"CPU_CYCLES", 1000},
+        {"STALL_SLOT_BACKEND", 1200},
+        {"STALL_SLOT_FRONTEND", 1000},
+        {"STALL_FRONTEND", 150},
+        {"OP_RETIRED", 1600},
+        {"OP_SPEC", 2000},
+        {"BR_MIS_PRED_RETIRED", 30},
+        {"GPC_FLUSH", 40},
+        {"STALL_BACKEND_CACHE", 150},
+        {"STALL_BACKEND_TLB", 50}},
+       {{"Frontend_Bound", .2},
+        {"Bad_Speculation", .1},
+        {"Backend_Bound", .3},
+        {"Retiring", .4},
+        {"Fetch_Latency", .1},
+        {"Fetch_Bandwidth", .1},
+        {"Branch_Mispredicts", .075},
+        {"Machine_Clears", .025},
+        {"Memory_Bound", .2},
+        {"Core_Bound", .1}}},
+      {"zen6", "", false,
+       Zen(8, "de_no_dispatch_per_slot.no_ops_from_frontend:c8", "bp_fe_redir.resync"), kZenNodes},
       {"skylake_x", "level 3", false,
        Plus(With(kSkylake, kStalls), {{"L1D_PEND_MISS.FB_FULL:c1", 90}}),
        And(kSkylakeNodes, kSkylakeLevel3)},

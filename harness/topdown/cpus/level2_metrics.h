@@ -11,10 +11,18 @@
 
 namespace topdnn {
 
+// The level-3 nodes of a core.
+enum class MemoryLevel3 {
+  kActivity,          // MEMORY_ACTIVITY: nested stalls
+  kActivityAndPorts,  // and the parts of Core_Bound: servers
+  kStalls,            // MEMORY_STALLS: stalls by the level that answers (Lion Cove)
+};
+
 // `kWidth`: slots per cycle. `kDropping`: uops dropped at the front end's exit are counted as not
 // delivered (INT_MISC.UOP_DROPPING) and must be subtracted; Bad_Speculation is then the remainder.
-// With `kDropping`, there is also level 3; `kIdle` selects its formula for idle ports.
-template <int kWidth, bool kDropping, IdlePorts kIdle = IdlePorts::kCounted>
+// `kIdle` selects the formula for idle ports.
+template <int kWidth, bool kDropping, IdlePorts kIdle = IdlePorts::kCounted,
+          MemoryLevel3 kLevel3 = MemoryLevel3::kActivityAndPorts>
 class Level2Metrics {
  public:
   static constexpr int kSlots = kWidth;
@@ -37,18 +45,23 @@ class Level2Metrics {
         {"PERF_METRICS.MEMORY_BOUND", 0x8700, "topdown-mem-bound", "", kFixedCounter},
         {"IDQ_BUBBLES.CORE", 0x19C, "IDQ_UOPS_NOT_DELIVERED.CORE",
          "spr::IDQ_UOPS_NOT_DELIVERED:CORE"},
-        {"IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE", (std::uint64_t{kWidth} << 24) | 0x19C,
-         "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE",
-         kWidth == 6 ? "spr::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE" : ""},
         {"TOPDOWN.BACKEND_BOUND_SLOTS", 0x2A4, "", ""},
         {"TOPDOWN.BR_MISPREDICT_SLOTS", 0x8A4, "", "", kFirstCounter},
         {"TOPDOWN.MEMORY_BOUND_SLOTS", 0x10A4, "", ""},
         {"UOPS_RETIRED.HEAVY", 0x1C2, "", "spr::UOPS_RETIRED:HEAVY"},
         {"UOPS_RETIRED.SLOTS", 0x2C2, "", "spr::UOPS_RETIRED:SLOTS"}};
-    if (kDropping) {
-      events.push_back({"INT_MISC.UOP_DROPPING", 0x10AD, "", "spr::INT_MISC:UOP_DROPPING"});
-      AddLevel3Events(events);
+    events.push_back(
+        {"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "spr::UNHALTED_CORE_CYCLES", kFixedCounter});
+    if (kLevel3 == MemoryLevel3::kStalls) {
+      AddStallEvents(events);
+      return events;
     }
+    events.push_back({"IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE", (std::uint64_t{kWidth} << 24) | 0x19C,
+                      "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE",
+                      "spr::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"});
+    events.push_back({"INT_MISC.UOP_DROPPING", 0x10AD, "", "spr::INT_MISC:UOP_DROPPING"});
+    AddActivityEvents(events);
+    if (kLevel3 == MemoryLevel3::kActivityAndPorts) AddPortEvents(events);
     return events;
   }
 
@@ -58,11 +71,18 @@ class Level2Metrics {
   static constexpr EventLiteral kDivider = "ARITH.DIV_ACTIVE";
   using Ports = IntelPorts<kDivider, kIdle>;
 
-  // Level 3 (pmu-tools spr_server_ratios.py, gnr_server_ratios.py): fractions of cycles. (Lion Cove
-  // has one more cache level, and other events.)
-  static void AddLevel3Events(std::vector<TopdownEvent>& events) {
-    events.push_back(
-        {"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "spr::UNHALTED_CORE_CYCLES", kFixedCounter});
+  // Level 3 is in fractions of cycles. Lion Cove (pmu-tools lnl_lnc_ratios.py; Linux pmu-events
+  // lunarlake).
+  static void AddStallEvents(std::vector<TopdownEvent>& events) {
+    events.push_back({"IDQ_BUBBLES.FETCH_LATENCY", 0x49C, "", ""});
+    events.push_back({"MEMORY_STALLS.L1", 0x146, "", ""});
+    events.push_back({"MEMORY_STALLS.L2", 0x246, "", ""});
+    events.push_back({"MEMORY_STALLS.L3", 0x446, "", ""});
+    events.push_back({"MEMORY_STALLS.MEM", 0x846, "", ""});
+  }
+
+  // The cores before it (pmu-tools spr_server_ratios.py, gnr_server_ratios.py).
+  static void AddActivityEvents(std::vector<TopdownEvent>& events) {
     events.push_back(
         {"EXE_ACTIVITY.BOUND_ON_LOADS", 0x50021A6, "", "spr::EXE_ACTIVITY:BOUND_ON_LOADS"});
     events.push_back(
@@ -73,6 +93,9 @@ class Level2Metrics {
         {"MEMORY_ACTIVITY.STALLS_L2_MISS", 0x5000547, "", "spr::MEMORY_ACTIVITY:STALLS_L2_MISS"});
     events.push_back(
         {"MEMORY_ACTIVITY.STALLS_L3_MISS", 0x9000947, "", "spr::MEMORY_ACTIVITY:STALLS_L3_MISS"});
+  }
+
+  static void AddPortEvents(std::vector<TopdownEvent>& events) {
     events.push_back({kDivider.text, 0x10009B0, "", "spr::ARITH:DIV_ACTIVE"});
     events.push_back({"EXE.AMX_BUSY", 0x2B7, "", ""});
     events.push_back({"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 0x80A6, "", ""});
@@ -96,8 +119,18 @@ class Level2Metrics {
   static MaybeValue L3Missing(C e) { return OfCycles(e, "MEMORY_ACTIVITY.STALLS_L3_MISS"); }
 
   static void AddLevel3(std::vector<TopdownNode>& nodes) {
-    if (!kDropping) return;
     constexpr std::string_view kMemory = "Memory_Bound";
+    if (kLevel3 == MemoryLevel3::kStalls) {
+      nodes.push_back(
+          {"L1_Bound", 3, [](C e) { return OfCycles(e, "MEMORY_STALLS.L1"); }, kMemory});
+      nodes.push_back(
+          {"L2_Bound", 3, [](C e) { return OfCycles(e, "MEMORY_STALLS.L2"); }, kMemory});
+      nodes.push_back(
+          {"L3_Bound", 3, [](C e) { return OfCycles(e, "MEMORY_STALLS.L3"); }, kMemory});
+      nodes.push_back(
+          {"DRAM_Bound", 3, [](C e) { return OfCycles(e, "MEMORY_STALLS.MEM"); }, kMemory});
+      return;
+    }
     nodes.push_back({"L1_Bound", 3,
                      [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_LOADS") - L1Missing(e); },
                      kMemory});
@@ -106,6 +139,7 @@ class Level2Metrics {
     nodes.push_back({"DRAM_Bound", 3, L3Missing, kMemory});
     nodes.push_back({"Store_Bound", 3,
                      [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }, kMemory});
+    if (kLevel3 != MemoryLevel3::kActivityAndPorts) return;
     for (const TopdownNode& node : Ports::Nodes()) nodes.push_back(node);
   }
 
@@ -160,7 +194,9 @@ class Level2Metrics {
         {"Bad_Speculation", 1, Remainder},
         {"Fetch_Latency", 2,
          [](C e) {
-           return kWidth * e("IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE") / Slots(e) - Dropped(e);
+           return kLevel3 == MemoryLevel3::kStalls
+                      ? OfCycles(e, "IDQ_BUBBLES.FETCH_LATENCY")
+                      : kWidth * e("IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE") / Slots(e) - Dropped(e);
          }},
         {"Branch_Mispredicts", 2, [](C e) { return e("TOPDOWN.BR_MISPREDICT_SLOTS") / Slots(e); }},
         {"Memory_Bound", 2, [](C e) { return e("TOPDOWN.MEMORY_BOUND_SLOTS") / Slots(e); }},

@@ -1,4 +1,5 @@
-// Lunar Lake's performance core: Lion Cove, eight slots per cycle, no dropped uops to subtract.
+// Lion Cove, the performance core of Lunar Lake and Arrow Lake: eight slots per cycle, no dropped
+// uops to subtract.
 
 #include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/cpus/level2_metrics.h"
@@ -8,12 +9,13 @@ namespace topdnn {
 
 namespace {
 
-using Formulas = Level2Metrics<8, false>;
+using Formulas = Level2Metrics<8, false, IdlePorts::kCounted, MemoryLevel3::kStalls>;
 
 const TopdownRegistration kLunarLakeP({
     .cpu = "lunar_lake_p",
-    .alias = {"lion_cove"},
-    .source = "pmu-tools lnl_lnc_ratios.py; Intel perfmon LNL (Lion Cove)",
+    .alias = {"arrow_lake_p", "lion_cove"},
+    .source = "pmu-tools lnl_lnc_ratios.py (TMA 5.02); Linux pmu-events lunarlake; never run on "
+              "this CPU",
     .note = "",
     .pipeline = {.slots = Formulas::kSlots,
                  .reorder_buffer = 576,
