@@ -119,14 +119,10 @@ std::optional<BandwidthControl> BandwidthOf(const ResctrlFiles& files, const Sch
   return control;
 }
 
-std::optional<CacheMonitor> MonitorOf(const ResctrlFiles& files) {
-  const auto features = TextOf(files, "info/L3_MON/mon_features");
-  if (!features) return std::nullopt;
-  CacheMonitor monitor;
-  monitor.rmids = NumberOf(files, "info/L3_MON/num_rmids", 1);
-  std::istringstream lines(*features);
-  for (std::string line; std::getline(lines, line);) monitor.features.push_back(OneLine(line));
-  return monitor;
+// Whether the mode in brackets is mbm_event: "[mbm_event]\ndefault".
+bool CountersAreAssigned(const ResctrlFiles& files, const std::string& folder) {
+  const auto modes = TextOf(files, folder + "mbm_assign_mode");
+  return modes && modes->find("[mbm_event]") != std::string::npos;
 }
 
 bool HasFlag(std::string_view cpuinfo, std::string_view flag) {
@@ -138,6 +134,27 @@ bool HasFlag(std::string_view cpuinfo, std::string_view flag) {
 }
 
 }  // namespace
+
+std::optional<CacheMonitor> ReadMonitor(const ResctrlFiles& files) {
+  std::vector<std::string> folders = files.Folders("info");
+  std::erase_if(folders, [](const std::string& name) { return !name.ends_with("_MON"); });
+  if (folders.empty()) folders = {"L3_MON"};
+  std::optional<CacheMonitor> monitor;
+  for (const std::string& name : folders) {
+    const std::string folder = "info/" + name + "/";
+    const auto features = TextOf(files, folder + "mon_features");
+    if (!features) continue;
+    const int rmids = NumberOf(files, folder + "num_rmids", 1);
+    monitor = monitor ? monitor : std::optional(CacheMonitor{.rmids = rmids, .features = {}});
+    monitor->rmids = std::min(monitor->rmids, rmids);
+    monitor->assigned = monitor->assigned || CountersAreAssigned(files, folder);
+    std::istringstream lines(*features);
+    for (std::string line; std::getline(lines, line);) {
+      monitor->features.push_back(OneLine(line));
+    }
+  }
+  return monitor;
+}
 
 int CacheControl::ways() const { return std::popcount(rules.all); }
 
@@ -183,7 +200,7 @@ ResctrlCapabilities ReadCapabilities(const ResctrlFiles& files) {
     if (control) capabilities.caches.push_back(*control);
   }
   capabilities.bandwidth = BandwidthOf(files, *root);
-  capabilities.monitor = MonitorOf(files);
+  capabilities.monitor = ReadMonitor(files);
   return capabilities;
 }
 

@@ -42,6 +42,9 @@ struct BandwidthControl {
 struct CacheMonitor {
   int rmids = 0;                      // num_rmids: groups that can be counted
   std::vector<std::string> features;  // mon_features: "llc_occupancy", "mbm_total_bytes"
+  // The bandwidth of a group is counted only while a counter is assigned to it (mbm_assign_mode is
+  // mbm_event: AMD's assignable counters).
+  bool assigned = false;
 };
 
 struct ResctrlCapabilities {
@@ -49,6 +52,10 @@ struct ResctrlCapabilities {
   std::optional<BandwidthControl> bandwidth;
   std::optional<CacheMonitor> monitor;
 };
+
+// What the kernel counts for groups; absent if nothing. On Arm (MPAM) the folders of info are those
+// of the resources that count: L3_MON for the occupancy, another for the bandwidth of each node.
+std::optional<CacheMonitor> ReadMonitor(const ResctrlFiles& files);
 
 // The last cache that can be divided; null if none can.
 const CacheControl* LastCacheControl(const ResctrlCapabilities& capabilities);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -12,12 +13,14 @@
 #include <system_error>
 
 #include "harness/files/small_file.h"
+#include "harness/text/one_line.h"
 
 namespace topdnn {
 
 namespace {
 
 constexpr std::string_view kPrefix = "topdnn-";
+constexpr std::size_t kWord = 40;  // of a text in a message
 
 // The numbers of "12-34-5"; none if it has another form.
 std::vector<std::uint64_t> NumbersOf(std::string_view text) {
@@ -55,20 +58,27 @@ std::string FixOf(int error) {
   }
 }
 
-// The sum of one counter over the domains of a group.
+// The sum of one counter over the domains of a group that have it: the folders mon_L3_00 of a
+// cache, and those of other resources that count, such as memory nodes. `reason`: what the kernel
+// says instead of a number.
 std::optional<std::uint64_t> SumOf(const ResctrlFiles& files, const std::string& group,
-                                   const char* counter) {
+                                   const char* counter, std::string& reason) {
   std::optional<std::uint64_t> sum;
   const std::string data = group + "/mon_data";
   for (const std::string& domain : files.Folders(data)) {
-    if (!domain.starts_with("mon_L3_")) continue;
+    if (!domain.starts_with("mon_")) continue;
     const FileText file = files.Read(fmt::format("{}/{}/{}", data, domain, counter));
+    if (file.error == ENOENT) continue;  // this resource counts something else
     if (file.error != 0) return std::nullopt;
     std::uint64_t value = 0;
     const char* const end = file.text.data() + file.text.size();
     const auto parsed = std::from_chars(file.text.data(), end, value);
     const std::string_view rest(parsed.ptr, static_cast<std::size_t>(end - parsed.ptr));
-    if (parsed.ec != std::errc() || !(rest.empty() || rest == "\n")) return std::nullopt;
+    if (parsed.ec != std::errc() || !(rest.empty() || rest == "\n")) {
+      const std::string word = OneLine(file.text.substr(0, std::min(file.text.find('\n'), kWord)));
+      if (reason.empty()) reason = fmt::format("{} of {} is '{}'", counter, domain, word);
+      return std::nullopt;
+    }
     sum = sum.value_or(0) + value;
   }
   return sum;
@@ -135,6 +145,23 @@ ControlGroup::ControlGroup(ResctrlFiles& files) : files_(files), owner_(getpid()
     error = files_.MakeFolder(name_);
   }
   if (error != 0) Throw("cannot make a group", error);
+  AssignCounters();
+}
+
+// The machine has fewer counters of bandwidth than groups; a new group may have none (Linux,
+// Documentation/filesystems/resctrl.rst: mbm_L3_assignments). Without one, the group has its part
+// of the cache all the same.
+void ControlGroup::AssignCounters() {
+  const auto monitor = ReadMonitor(files_);
+  if (!monitor || !monitor->assigned) return;
+  for (const char* event : {"mbm_total_bytes", "mbm_local_bytes"}) {
+    const auto& features = monitor->features;
+    if (std::find(features.begin(), features.end(), event) == features.end()) continue;
+    const int error = files_.Write(name_ + "/mbm_L3_assignments", fmt::format("{}:*=e\n", event));
+    if (error == 0 || !unassigned_.empty()) continue;
+    unassigned_ = fmt::format("no counter could be assigned to {}: {}{}: use fewer groups", event,
+                              std::strerror(error), LastStatus(files_));
+  }
 }
 
 ControlGroup::~ControlGroup() {
@@ -177,9 +204,12 @@ void ControlGroup::Add(pid_t task) {
 }
 
 GroupReadings ControlGroup::Read() const {
-  return {.occupancy = SumOf(files_, name_, "llc_occupancy"),
-          .total_bytes = SumOf(files_, name_, "mbm_total_bytes"),
-          .local_bytes = SumOf(files_, name_, "mbm_local_bytes")};
+  GroupReadings readings;
+  readings.occupancy = SumOf(files_, name_, "llc_occupancy", readings.reason);
+  readings.total_bytes = SumOf(files_, name_, "mbm_total_bytes", readings.reason);
+  readings.local_bytes = SumOf(files_, name_, "mbm_local_bytes", readings.reason);
+  if (!readings.reason.empty() && !unassigned_.empty()) readings.reason = unassigned_;
+  return readings;
 }
 
 }  // namespace topdnn

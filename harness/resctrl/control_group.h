@@ -33,17 +33,19 @@ bool IsStaleGroup(const std::string& name, const StartOf& start_of);
 std::vector<std::string> RemoveStaleGroups(ResctrlFiles& files,
                                            const StartOf& start_of = StartOfProcess);
 
-// Sums over the domains. Absent if the machine does not count it, or a domain has no value
-// ("Unavailable", "Error").
+// Sums over the domains that count it: caches, or memory nodes (Arm). Absent if the machine does
+// not count it, or a domain has no value ("Unavailable", "Unassigned", "Error").
 struct GroupReadings {
   std::optional<std::uint64_t> occupancy;    // llc_occupancy, bytes
   std::optional<std::uint64_t> total_bytes;  // mbm_total_bytes, since the group was made
   std::optional<std::uint64_t> local_bytes;  // mbm_local_bytes
+  std::string reason{};  // why a value is absent that the kernel has a file for; may be empty
 };
 
 class ControlGroup {
  public:
-  // Makes the group. `files` outlives it. Throws ResctrlError with the kernel's reason.
+  // Makes the group, and assigns counters of bandwidth to it where the kernel needs that. `files`
+  // outlives it. Throws ResctrlError with the kernel's reason.
   explicit ControlGroup(ResctrlFiles& files);
   // Removes the group, which moves its tasks to the root group; only in the process that made it.
   ~ControlGroup();
@@ -61,10 +63,12 @@ class ControlGroup {
 
  private:
   [[noreturn]] void Throw(const std::string& what, int error) const;
+  void AssignCounters();
 
   ResctrlFiles& files_;
   pid_t owner_;
   std::string name_;
+  std::string unassigned_;  // why no counter could be assigned; empty: none was needed
 };
 
 }  // namespace topdnn

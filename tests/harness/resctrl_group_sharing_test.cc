@@ -24,6 +24,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 template <class Call>
 std::string ErrorOf(const Call& call) {
@@ -181,6 +182,87 @@ TEST(ReadingsTest, AreAbsentWithoutAMonitor) {
   const ControlGroup group(files);
   EXPECT_FALSE(group.Read().occupancy);
   EXPECT_FALSE(group.Read().total_bytes);
+}
+
+// AMD's assignable counters: a group that the kernel gives none when it is made gets them here.
+TEST(ControlGroupTest, CountersOfBandwidthAreAssigned) {
+  FakeMachine machine;
+  machine.bandwidth_counters = 3;
+  const auto state = MakeFakeState(machine);
+  FakeResctrl files(state);
+  EXPECT_TRUE(ReadCapabilities(files).monitor.value().assigned);
+  const ControlGroup first(files);
+  state->groups.at(first.name()).counters["mon_L3_00/mbm_total_bytes"] = "1000\n";
+  state->groups.at(first.name()).counters["mon_L3_01/mbm_total_bytes"] = "234\n";
+  EXPECT_EQ(first.Read().total_bytes, 1234u);
+  EXPECT_EQ(first.Read().local_bytes, 0u);
+  EXPECT_EQ(first.Read().reason, "");
+  // The third counter is the last one: this group has no local bytes, and says why.
+  const ControlGroup second(files);
+  EXPECT_EQ(second.Read().total_bytes, 0u);
+  EXPECT_FALSE(second.Read().local_bytes);
+  EXPECT_THAT(second.Read().reason,
+              AllOf(HasSubstr("mbm_local_bytes"), HasSubstr("Failed to allocate counter"),
+                    HasSubstr("use fewer groups")));
+  EXPECT_EQ(second.Read().occupancy, 0u);
+}
+
+TEST(ControlGroupTest, AnUnassignedCounterIsAbsentWithTheKernelsWord) {
+  const auto state = MakeFakeState();
+  FakeResctrl files(state);
+  const ControlGroup group(files);
+  for (const std::string word : {"Unassigned", "Unavailable", "Error"}) {
+    state->groups.at(group.name()).counters["mon_L3_01/mbm_total_bytes"] = word + "\n";
+    EXPECT_FALSE(group.Read().total_bytes);
+    EXPECT_EQ(group.Read().reason, "mbm_total_bytes of mon_L3_01 is '" + word + "'");
+    EXPECT_EQ(group.Read().local_bytes, 0u);
+  }
+  // Without the mode, nothing is assigned.
+  for (const std::string& write : state->writes) EXPECT_THAT(write, Not(HasSubstr("assignments")));
+}
+
+// Arm (MPAM): the caches count the occupancy, and the memory nodes the total of bandwidth.
+TEST(ControlGroupTest, TheBandwidthOfMemoryNodesIsAdded) {
+  FakeMachine machine;
+  machine.nodes = {0, 1, 2, 3};
+  machine.caches = {{"L3", {.all = 0xffff}}, {"L2", {.all = 0xff}}};
+  machine.granularity = 7;
+  const auto state = MakeFakeState(machine);
+  FakeResctrl files(state);
+  const ResctrlCapabilities capabilities = ReadCapabilities(files);
+  EXPECT_THAT(capabilities.monitor.value().features,
+              ElementsAre("llc_occupancy", "mbm_total_bytes"));
+  ASSERT_EQ(capabilities.caches.size(), 2u);
+  EXPECT_EQ(capabilities.caches[1].ways(), 8);
+  const ControlGroup group(files);
+  auto& counters = state->groups.at(group.name()).counters;
+  counters["mon_L3_00/llc_occupancy"] = "4096\n";
+  for (const char* node : {"00", "01", "03"}) {
+    counters["mon_NODE_" + std::string(node) + "/mbm_total_bytes"] = "100\n";
+  }
+  const GroupReadings readings = group.Read();
+  EXPECT_EQ(readings.occupancy, 4096u);
+  EXPECT_EQ(readings.total_bytes, 300u);
+  EXPECT_FALSE(readings.local_bytes);
+  EXPECT_EQ(readings.reason, "");  // the machine has no such counter
+}
+
+// A machine that divides only its second-level caches.
+TEST(ControlGroupTest, PartsOfSecondLevelCachesAreSet) {
+  FakeMachine machine;
+  machine.caches = {{"L2", {.all = 0xff}}};
+  machine.domains = {0, 1, 2, 3};
+  machine.bandwidth = machine.monitor = false;
+  const auto state = MakeFakeState(machine);
+  FakeResctrl files(state);
+  const ResctrlCapabilities capabilities = ReadCapabilities(files);
+  ASSERT_NE(LastCacheControl(capabilities), nullptr);
+  EXPECT_EQ(LastCacheControl(capabilities)->cache, "L2");
+  EXPECT_FALSE(capabilities.monitor);
+  ControlGroup group(files);
+  group.Set({{"L2", {{0, 0xf}, {1, 0xf}, {2, 0xf0}, {3, 0xf0}}}});
+  EXPECT_EQ(state->groups.at(group.name()).schemata.at("L2").at(2), 0xf0u);
+  EXPECT_FALSE(group.Read().occupancy);
 }
 
 // Process 100 started at tick 5000.

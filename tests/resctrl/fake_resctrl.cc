@@ -43,9 +43,14 @@ FakeState::Group NewGroup(const FakeMachine& machine) {
     if (machine.bandwidth) group.schemata["MB"][domain] = 100;
     if (!machine.monitor) continue;
     const std::string folder = fmt::format("mon_L3_{:02}/", domain);
+    const char* const bytes = machine.bandwidth_counters ? "Unassigned\n" : "0\n";
     group.counters[folder + "llc_occupancy"] = "0\n";
-    group.counters[folder + "mbm_total_bytes"] = "0\n";
-    group.counters[folder + "mbm_local_bytes"] = "0\n";
+    if (!machine.nodes.empty()) continue;
+    group.counters[folder + "mbm_total_bytes"] = bytes;
+    group.counters[folder + "mbm_local_bytes"] = bytes;
+  }
+  for (const int node : machine.nodes) {
+    group.counters[fmt::format("mon_NODE_{:02}/mbm_total_bytes", node)] = "0\n";
   }
   return group;
 }
@@ -105,8 +110,16 @@ FileText FakeResctrl::InfoText(const std::string& path) const {
   if (folder == "info/L3_MON" && machine.monitor) {
     if (name == "num_rmids") return text(machine.rmids);
     if (name == "mon_features") {
-      return {0, "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n"};
+      return {0, machine.nodes.empty() ? "llc_occupancy\nmbm_total_bytes\nmbm_local_bytes\n"
+                                       : "llc_occupancy\n"};
     }
+    if (name == "mbm_assign_mode" && machine.bandwidth_counters) {
+      return {0, "[mbm_event]\ndefault\n"};
+    }
+  }
+  if (folder == "info/NODE_MON" && !machine.nodes.empty()) {
+    if (name == "num_rmids") return text(machine.rmids);
+    if (name == "mon_features") return {0, "mbm_total_bytes\n"};
   }
   const auto found = machine.caches.find(SplitLast(folder).second);
   if (found == machine.caches.end()) return {ENOENT, ""};
@@ -155,7 +168,31 @@ int FakeResctrl::Write(const std::string& path, const std::string& text) {
   if (group == state_->groups.end()) return path.starts_with("info/") ? EACCES : ENOENT;
   if (file == "schemata") return WriteSchemata(group->second, text);
   if (file == "tasks") return WriteTasks(name, text);
+  if (file == "mbm_L3_assignments" && state_->machine.bandwidth_counters) {
+    return WriteAssignment(group->second, text);
+  }
   return EACCES;
+}
+
+// mbm_L3_assignments_write, for all domains: "EVENT:*=e".
+int FakeResctrl::WriteAssignment(FakeState::Group& group, const std::string& text) {
+  const std::string event = text.substr(0, text.find(':'));
+  if (text != event + ":*=e\n") return Fail(EINVAL, "Missing event or domain\n");
+  if (event != "mbm_total_bytes" && event != "mbm_local_bytes") {
+    return Fail(ENOENT, fmt::format("Invalid event {}\n", event));
+  }
+  if (group.assigned.contains(event)) return 0;
+  int used = 0;
+  for (const auto& [name, other] : state_->groups) used += static_cast<int>(other.assigned.size());
+  if (used >= *state_->machine.bandwidth_counters) {
+    return Fail(ENOSPC, fmt::format("Failed to allocate counter for {} in domain {}\n", event,
+                                    state_->machine.domains.front()));
+  }
+  group.assigned.insert(event);
+  for (auto& [name, value] : group.counters) {
+    if (name.ends_with("/" + event)) value = "0\n";
+  }
+  return 0;
 }
 
 // cbm_validate
@@ -304,6 +341,10 @@ std::vector<std::string> FakeResctrl::Folders(const std::string& path) const {
     for (const auto& [name, group] : state_->groups) {
       if (!name.empty()) names.insert(name);
     }
+  }
+  if (path == "info" && state_->machine.monitor) {
+    names.insert("L3_MON");
+    if (!state_->machine.nodes.empty()) names.insert("NODE_MON");
   }
   if (path.ends_with("mon_data")) {
     const std::string name = path == "mon_data" ? "" : SplitLast(path).first;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +34,11 @@ struct FakeMachine {
   int least_bandwidth = 10, granularity = 10, bandwidth_closids = 8;
   bool monitor = true;
   int rmids = 32;
+  // AMD's assignable counters (mbm_assign_mode is mbm_event): so many of each domain; absent: every
+  // group has its own.
+  std::optional<int> bandwidth_counters;
+  // Arm (MPAM): the memory nodes count the total of bandwidth, and the caches only the occupancy.
+  std::vector<int> nodes = {};
   std::set<int> processes = {1, 100, 101, 102};  // that exist
   bool every_process = false;                    // real processes write themselves to `tasks`
 };
@@ -44,6 +50,7 @@ struct FakeState {
     std::map<std::string, std::map<int, std::uint64_t>> schemata;
     std::set<int> tasks;
     std::map<std::string, std::string> counters;  // "mon_L3_00/llc_occupancy"
+    std::set<std::string> assigned;               // "mbm_total_bytes"
   };
   std::map<std::string, Group> groups;  // "" is the root group
   std::string last_status = "ok\n";
@@ -82,6 +89,7 @@ class FakeResctrl final : public ResctrlFiles {
   int WriteLine(const std::string& line, FakeState::Group& staged);
   int WriteMask(const std::string& resource, const std::string& text, std::uint64_t& mask);
   int WriteBandwidth(const std::string& text, std::uint64_t& percent);
+  int WriteAssignment(FakeState::Group& group, const std::string& text);
   int Fail(int error, const std::string& status);
 
   std::shared_ptr<FakeState> state_;

@@ -87,6 +87,7 @@ void AddPartition(const CorunMember& member, Json& json) {
   json["llc_occupancy_bytes"] = JsonNumber(member.readings.occupancy);
   json["memory_bytes_per_second"] = JsonNumber(member.readings.bytes_per_second);
   json["local_memory_bytes_per_second"] = JsonNumber(member.readings.local_bytes_per_second);
+  if (!member.readings.reason.empty()) json["memory_bytes_reason"] = member.readings.reason;
 }
 
 }  // namespace

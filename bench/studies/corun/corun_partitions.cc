@@ -221,6 +221,7 @@ void Partitions::EndWindow(std::size_t kind) {
     const GroupReadings now = groups_[i]->Read();
     Samples& samples = samples_[kind][i];
     if (now.occupancy) samples.occupancy.push_back(static_cast<double>(*now.occupancy));
+    if (samples.reason.empty()) samples.reason = now.reason;
     AddRate(before_[i].total_bytes, now.total_bytes, seconds.count(), samples.rate);
     AddRate(before_[i].local_bytes, now.local_bytes, seconds.count(), samples.local_rate);
   }
@@ -231,7 +232,8 @@ PartitionReadings Partitions::ReadingsOf(std::size_t kind, std::size_t workload)
   const Samples& samples = samples_[kind][workload];
   return {.occupancy = MedianIfAny(samples.occupancy),
           .bytes_per_second = MedianIfAny(samples.rate),
-          .local_bytes_per_second = MedianIfAny(samples.local_rate)};
+          .local_bytes_per_second = MedianIfAny(samples.local_rate),
+          .reason = samples.reason};
 }
 
 }  // namespace topdnn

@@ -54,6 +54,7 @@ struct PartitionReadings {
   std::optional<double> occupancy;               // bytes of the last-level cache, at a window's end
   std::optional<double> bytes_per_second;        // between the caches and memory
   std::optional<double> local_bytes_per_second;  // the part from this socket's memory
+  std::string reason{};                          // why one is absent, if the kernel says why
 };
 
 class Partitions {
@@ -81,6 +82,7 @@ class Partitions {
 
  private:
   struct Samples {
+    std::string reason;
     std::vector<double> occupancy, rate, local_rate;
   };
 
