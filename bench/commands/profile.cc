@@ -110,6 +110,9 @@ std::function<int()> ConfigureProfile(CommandParser& parser) {
              "what counts; replay: the samples of an earlier --record");
   parser.Add("--metrics", options->metrics,
              "what perf counts: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+  parser.Add(
+      "--energy CSV", options->energy,
+      "readings of an external power meter (seconds since 1970, watts), for the step's energy");
   parser.AddFlag("--scale-counts", options->scale_counts,
                  "scale up the counts of events that shared a counter and ran for part of the "
                  "time");

@@ -93,6 +93,7 @@ void AnnounceLongRun(const ProfileOptions& options, const Workload& workload,
 MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& choose,
                                ProgressLine& progress) {
   ProfileSettings settings = SettingsOf(options, progress);
+  const auto program = std::chrono::system_clock::now().time_since_epoch();
   const OpenedSources sources = OpenSources(options.counters, options.metrics);
   // `auto` continues with the sources that work; `perf` without a PMU is an error.
   if (options.counters == "perf" && !sources.without_pmu.empty()) {
@@ -129,6 +130,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   settings.best_reading = BestQuietReading(BestOfThisMachine(), threads);
   measured.profile =
       ProfilePlan(options.workload, options.training(), *workload.plan, images, settings);
+  measured.profile.clock.program = std::chrono::duration<double>(program).count();
   if (JudgeDisturbance(measured.profile.in_network.disturbance).status == Status::kOk) {
     RememberRates(RatesOf(measured.profile.best_reading, threads));
   }

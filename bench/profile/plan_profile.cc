@@ -25,6 +25,10 @@ namespace topdnn {
 
 namespace {
 
+double SecondsSince1970() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 constexpr std::array<std::string_view, 3> kRegimeNames = {"in-network", "isolated-hot",
                                                           "isolated-cold"};
 
@@ -60,7 +64,9 @@ class Profiler {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     NextImages();
     if (Cancelled()) return profile;
+    profile.clock.from = SecondsSince1970();
     profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
+    profile.clock.to = SecondsSince1970();
     if (Cancelled() || !settings_.isolate) return profile;
     profile.overhead = MeasureMarkOverhead(timed_, OverheadOptions());
     const bool cold = settings_.regime == Regime::kIsolatedCold;

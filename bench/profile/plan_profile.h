@@ -45,6 +45,12 @@ struct ProfileSettings {
   std::function<void(std::string_view what, double share)> progress;
 };
 
+// When the steps were timed, in seconds since 1970: to compare with other programs' readings.
+struct MeasuredClock {
+  double program = 0;  // when the profile began
+  double from = 0, to = 0;
+};
+
 // All measurements of a plan. Lists have one entry per stage; those that were not requested, or
 // were cancelled, are shorter or empty.
 struct PlanProfile {
@@ -56,6 +62,7 @@ struct PlanProfile {
   // In the other isolated regime; only if a context gap is requested.
   std::vector<SequenceSamples> isolated_otherwise;
   QuietReading best_reading;  // the highest speeds of the probes during this profile
+  MeasuredClock clock{};
 };
 
 // The names of the ceilings for the plan's stages, and of the bandwidth roofs.

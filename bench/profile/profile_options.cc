@@ -9,6 +9,7 @@
 #include "bench/command_line/command_words.h"
 #include "bench/command_line/nearest.h"
 #include "bench/profile/experiments.h"
+#include "bench/profile/meter_energy.h"
 #include "bench/workload/network_source.h"
 #include "harness/files/atomic_file.h"
 #include "harness/report/registry.h"
@@ -97,6 +98,12 @@ void CheckOptions(const ProfileOptions& options) {
   }
   CheckExperiment(options);
   CheckInputOptions(options.input);
+  if (!options.energy.empty()) {
+    if (!ReplayedFile(options.counters).empty()) {
+      throw UsageError("--energy: a recording was not metered; leave out replay");
+    }
+    CheckMeterFile(options.energy);
+  }
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
   StageTableOf(options);
   CheckOutputs(options.Outputs(),

@@ -26,6 +26,7 @@ struct ProfileOptions {
   std::string regime = "in-network";
   std::string counters = "auto";
   std::string metrics;
+  std::string energy;      // the readings of an external meter; empty: none
   std::string experiment;  // of ProfileExperiments(); empty: none
   bool scale_counts = false;
   bool no_isolated = false;

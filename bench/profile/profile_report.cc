@@ -12,6 +12,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/profile/efficiency.h"
+#include "bench/profile/meter_energy.h"
 #include "bench/profile/stage_bounds.h"
 #include "bench/profile/stage_topdown.h"
 #include "harness/files/atomic_file.h"
@@ -116,6 +117,10 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   }
   for (const std::string& line : measured.source_notes) {
     report.notes.push_back({.text = "counters: " + OneLine(line)});
+  }
+  constexpr double kMeterPatience = 3;  // seconds
+  if (!options.energy.empty()) {
+    AddMeterEnergy(options.energy, profile.clock, kMeterPatience, report);
   }
   const std::vector<Ceiling> ceilings = MarkExceeded(measured.ceilings, report);
   MarkCeilings(ceilings, report.machine.json());

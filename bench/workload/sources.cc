@@ -77,7 +77,8 @@ OpenedSources OpenSources(const std::string& counters, const std::string& metric
     const Availability availability = offer.probe();
     if (availability.works) {
       opened.sources.push_back(offer.open());
-    } else if (availability.reason != refusal) {  // (already reported)
+    } else if (availability.reason != refusal && offer.name != "energy") {
+      // (already reported; few machines let a user read energy: `topdnn machine` has the reason)
       opened.notes.push_back(fmt::format("{}: {}", offer.name, availability.reason));
     }
   }

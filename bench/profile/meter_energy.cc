@@ -1,0 +1,62 @@
+#include "bench/profile/meter_energy.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "harness/counters/meter.h"
+#include "harness/files/input_file.h"
+#include "harness/report/tables/energy_table.h"
+
+namespace topdnn {
+
+namespace {
+
+std::vector<MeterReading> ReadMeter(const std::string& file) {
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  try {
+    const std::string text = ReadInputFile(
+        file, {.most_bytes = kMostBytes, .smaller = "record for a shorter time"},
+        [&file](const std::string& why) { throw MeterError(fmt::format("{}: {}", file, why)); });
+    return ParseMeterCsv(text, file);
+  } catch (const MeterError& error) {
+    throw UsageError(fmt::format("--energy {}", error.what()));
+  }
+}
+
+}  // namespace
+
+void CheckMeterFile(const std::string& file) { ReadMeter(file); }
+
+void AddMeterEnergy(const std::string& file, const MeasuredClock& clock, double patience,
+                    Report& report) {
+  if (!report.step.seconds) return;
+  std::vector<MeterReading> readings = ReadMeter(file);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience);
+  while (readings.back().time < clock.to && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    readings = ReadMeter(file);
+  }
+  const double step = report.step.seconds->median;
+  const auto watts = MeanWatts(readings, clock.from, clock.to);
+  if (!watts) {
+    report.notes.push_back(
+        {.text =
+             fmt::format("--energy {}: its readings from {:.1f} to {:.1f} do not cover the steps, "
+                         "timed from {:.1f} to {:.1f} (seconds since 1970): let the meter run "
+                         "before and after, or give more --seconds",
+                         file, readings.front().time, readings.back().time, clock.from, clock.to),
+         .main = true});
+    return;
+  }
+  report.step.events[kMeterEvent] = *watts * step;
+  if (const auto idle = MeanWatts(readings, readings.front().time, clock.program)) {
+    report.step.events["energy/idle"] = *idle * step;
+  }
+}
+
+}  // namespace topdnn

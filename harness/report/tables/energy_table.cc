@@ -1,0 +1,74 @@
+#include "harness/report/tables/energy_table.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string_view>
+
+#include "harness/report/registry.h"
+#include "harness/text/table.h"
+#include "harness/text/text.h"
+
+namespace topdnn {
+
+namespace {
+
+std::optional<double> JoulesOf(const Record& record, std::string_view event) {
+  const auto found = record.events.find(std::string(event));
+  return found == record.events.end() ? std::nullopt : found->second;
+}
+
+// The packages and the memory; of a machine with a meter, what the meter read.
+std::optional<double> Joules(const Record& record) {
+  if (const auto meter = JoulesOf(record, kMeterEvent)) return meter;
+  const auto package = JoulesOf(record, "energy/package");
+  if (!package) return std::nullopt;
+  return *package + JoulesOf(record, "energy/dram").value_or(0);
+}
+
+std::optional<double> Quotient(std::optional<double> a, std::optional<double> b) {
+  return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
+}
+
+}  // namespace
+
+std::string EnergyTableText(const Report& report, const Style& style) {
+  if (!Joules(report.step)) return "";
+  constexpr Table::Kind kFigure = Table::Kind::kFigure;
+  Table table({{.name = "energy"},
+               {.name = "pass", .least = 9},
+               {.name = "energy", .kind = kFigure, .unit = "J"},
+               {.name = "of it idle", .kind = kFigure, .unit = "J"},
+               {.name = "power", .kind = kFigure, .unit = "W"},
+               {.name = "Gops/W", .kind = kFigure}});
+  const auto add = [&table](const Record& record, const std::string& name) {
+    const auto joules = Joules(record);
+    if (!joules) return;
+    const std::optional<double> seconds =
+        record.seconds ? std::optional(record.seconds->median) : std::nullopt;
+    table.Add({name, WordsOf(record.pass), joules, JoulesOf(record, "energy/idle"),
+               Quotient(joules, seconds), Scaled(Quotient(record.flops, joules), 1e-9)});
+  };
+  for (const Record& stage : report.stages) add(stage, stage.name);
+  add(report.step, "step");
+  std::string text = "\n" + table.Text(style);
+  if (const auto images = Quotient(report.items_per_step, Joules(report.step))) {
+    text += fmt::format("{} images per joule. Gops: an addition or a multiplication is one.\n",
+                        ThreeDigits(*images));
+  }
+  return text;
+}
+
+namespace {
+
+const ReportRegistration kEnergyReport(TableReport{
+    .name = "energy",
+    .help = "",
+    .place = 3,
+    .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
+      return EnergyTableText(report, style);
+    }});
+
+}  // namespace
+
+}  // namespace topdnn
