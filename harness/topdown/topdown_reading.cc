@@ -48,11 +48,9 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-// perf's spelling: the name, with a counter mask as "cpu/NAME,cmask=6/"; a raw code for Intel's
-// events, which not every perf knows by name.
+// perf's spelling: its own name, or the vendor's, with a counter mask as "cpu/NAME,cmask=6/".
 std::string PerfSpelling(const TopdownEvent& event) {
-  if (!event.perf.empty() && event.perf != "cycles") return event.perf;
-  if (event.perf == "cycles") return "cycles";
+  if (!event.perf.empty()) return event.perf;
   const std::size_t mask = event.name.find(":c");
   if (mask == std::string::npos) return Lower(event.name);
   return fmt::format("cpu/{},cmask={}/", Lower(event.name.substr(0, mask)),
@@ -101,15 +99,18 @@ std::string ContradictionIn(const ResolvedCounts& resolved, const TopdownResult&
 }
 
 std::string RecordingCommand(const TopdownTable& table) {
-  std::vector<std::string> names;
+  std::vector<std::string> metrics, others;  // the metrics register's events, led by the slots
   for (const std::string& name : EventsOfPath(table, 0, 1, false)) {
     for (const TopdownEvent& event : table.events) {
       if (event.name != name) continue;
-      // The slots lead their group (Linux: PERF_METRICS).
-      const auto place = event.name == "TOPDOWN.SLOTS" ? names.begin() : names.end();
-      names.insert(place, PerfSpelling(event));
+      const bool metric = event.name.starts_with("PERF_METRICS.");
+      (metric ? metrics : others).push_back(PerfSpelling(event));
     }
   }
+  std::erase(others, "slots");
+  std::vector<std::string> names;
+  if (!metrics.empty()) names.push_back(fmt::format("'{{slots,{}}}'", fmt::join(metrics, ",")));
+  names.insert(names.end(), others.begin(), others.end());
   return fmt::format("perf stat -j -e {}", fmt::join(names, ","));
 }
 

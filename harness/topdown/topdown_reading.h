@@ -31,7 +31,7 @@ TopdownReading ReadTopdown(const TopdownTable& table, const RecordedCounts& reco
 // within what the events allow. Empty: it is possible.
 std::string ContradictionIn(const ResolvedCounts& resolved, const TopdownResult& result);
 
-// "perf stat -j -e slots,topdown-retiring,...": records what level 1 needs.
+// "perf stat -j -e '{slots,topdown-retiring,...}',...": records what level 1 needs.
 std::string RecordingCommand(const TopdownTable& table);
 
 }  // namespace topdnn
