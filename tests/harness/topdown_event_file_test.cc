@@ -122,7 +122,7 @@ TEST(EventFile, RepetitionsAreAverages) {
   const auto run = [](int slots, int retiring) {
     return fmt::format("{},,slots,10,100,,\n{},,topdown-retiring,10,100,,\n", slots, retiring);
   };
-  // perf stat -r 0 prints the events again and again.
+  // perf stat -r 0 prints the events repeatedly.
   const auto repeated = Resolve("sapphire_rapids", run(600, 60) + run(800, 100));
   EXPECT_EQ(repeated.at("TOPDOWN.SLOTS"), 700);
   EXPECT_EQ(repeated.at("PERF_METRICS.RETIRING"), 80);

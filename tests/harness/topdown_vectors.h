@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace topdnn {
+#include "tests/harness/topdown_slot_vectors.h"
 
-using Counts = std::map<std::string, double, std::less<>>;
+namespace topdnn {
 
 struct Vector {
   std::string cpu;
@@ -146,88 +146,6 @@ inline Counts LionCoveGuest() {
   counts.erase("IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE");
   return counts;
 }
-
-// As kSkylake, without the back end's parts.
-inline const Counts kHaswell = {
-    {"CPU_CLK_UNHALTED.THREAD", 1000},    {"UOPS_ISSUED.ANY", 2200},
-    {"UOPS_RETIRED.RETIRE_SLOTS", 2000},  {"INT_MISC.RECOVERY_CYCLES", 50},
-    {"IDQ_UOPS_NOT_DELIVERED.CORE", 800}, {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 100},
-    {"BR_MISP_RETIRED.ALL_BRANCHES", 30}, {"MACHINE_CLEARS.COUNT", 10}};
-inline const std::map<std::string, double> kHaswellNodes = {
-    {"Frontend_Bound", .2},       {"Bad_Speculation", .1},
-    {"Backend_Bound", .2},        {"Retiring", .5},
-    {"Fetch_Latency", .1},        {"Fetch_Bandwidth", .1},
-    {"Branch_Mispredicts", .075}, {"Machine_Clears", .025}};
-
-// S = s * 1000; each count is its share of S.
-inline const std::map<std::string, double> kAtomParts = {
-    {"TOPDOWN_FE_BOUND.FRONTEND_LATENCY", .15},
-    {"TOPDOWN_FE_BOUND.FRONTEND_BANDWIDTH", .05},
-    {"TOPDOWN_BAD_SPECULATION.MISPREDICT", .06},
-    {"TOPDOWN_BAD_SPECULATION.MACHINE_CLEARS", .04},
-    {"TOPDOWN_BE_BOUND.ALLOC_RESTRICTIONS", .1},
-    {"TOPDOWN_FE_BOUND.ICACHE", .07},
-    {"TOPDOWN_FE_BOUND.ITLB_MISS", .03},
-    {"TOPDOWN_FE_BOUND.BRANCH_DETECT", .04},
-    {"TOPDOWN_FE_BOUND.BRANCH_RESTEER", .01},
-    {"TOPDOWN_FE_BOUND.CISC", .02},
-    {"TOPDOWN_FE_BOUND.DECODE", .011},
-    {"TOPDOWN_FE_BOUND.PREDECODE", .012},
-    {"TOPDOWN_FE_BOUND.OTHER", .007},
-    {"TOPDOWN_BAD_SPECULATION.NUKE", .025},
-    {"TOPDOWN_BAD_SPECULATION.FASTNUKE", .015},
-    {"TOPDOWN_BE_BOUND.MEM_SCHEDULER", .08},
-    {"TOPDOWN_BE_BOUND.NON_MEM_SCHEDULER", .05},
-    {"TOPDOWN_BE_BOUND.REGISTER", .03},
-    {"TOPDOWN_BE_BOUND.REORDER_BUFFER", .02},
-    {"TOPDOWN_BE_BOUND.SERIALIZATION", .005}};
-inline const std::map<std::string, double> kAtomNodes = {{"Frontend_Bound", .2},
-                                                         {"Bad_Speculation", .1},
-                                                         {"Backend_Bound", .3},
-                                                         {"Retiring", .4},
-                                                         {"Fetch_Latency", .15},
-                                                         {"Fetch_Bandwidth", .05},
-                                                         {"Branch_Mispredicts", .06},
-                                                         {"Machine_Clears", .04},
-                                                         {"Core_Bound", .1},
-                                                         {"Resource_Bound", .2},
-                                                         {"ICache_Misses", .07},
-                                                         {"ITLB_Misses", .03},
-                                                         {"Branch_Detect", .04},
-                                                         {"Branch_Resteer", .01},
-                                                         {"CISC", .02},
-                                                         {"Decode", .011},
-                                                         {"Predecode", .012},
-                                                         {"Other_FB", .007},
-                                                         {"Nuke", .025},
-                                                         {"Fast_Nuke", .015},
-                                                         {"Mem_Scheduler", .08},
-                                                         {"Non_Mem_Scheduler", .05},
-                                                         {"Register", .03},
-                                                         {"Reorder_Buffer", .02},
-                                                         {"Serialization", .005}};
-inline Counts Atom(double s, const std::vector<std::string>& level1) {
-  const double slots = s * 1000;
-  Counts counts = {{"CPU_CLK_UNHALTED.CORE", 1000},
-                   {level1[0], .2 * slots},
-                   {level1[1], .1 * slots},
-                   {level1[2], .3 * slots},
-                   {level1[3], .4 * slots}};
-  for (const auto& [name, share] : kAtomParts) counts[name] = share * slots;
-  return counts;
-}
-
-inline Counts NeoverseFlushed(double s) {
-  return {{"CPU_CYCLES", 1000},
-          {"STALL_SLOT", 500 * s},
-          {"STALL_SLOT_FRONTEND", 200 * s},
-          {"STALL_SLOT_BACKEND", 300 * s},
-          {"OP_RETIRED", 300 * s},
-          {"OP_SPEC", 400 * s},
-          {"STALL_FRONTEND_FLUSH", 50}};
-}
-inline const std::map<std::string, double> kFlushNodes = {
-    {"Frontend_Bound", .15}, {"Bad_Speculation", .175}, {"Backend_Bound", .3}, {"Retiring", .375}};
 
 // S = s * 1000. Bad (400 - 300) s/S, mispredicts .1 * 30/40, memory .3 * 100/300.
 inline Counts Zen(double s, const std::string& latency, const std::string& restarts) {
