@@ -18,32 +18,32 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string Path(const std::string& name) {
+std::string EventFilePath(const std::string& name) {
   return std::string(TOPDNN_SOURCE_DIR "/tests/bench/event_files/") + name;
 }
 
-Outcome Topdown(const std::string& cpu, const std::string& file,
-                const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"topdown", "--cpu", cpu, "--events", Path(file)};
+Outcome RunTopdownOn(const std::string& cpu, const std::string& file,
+                     const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"topdown", "--cpu", cpu, "--events", EventFilePath(file)};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return RunProgram(arguments);
 }
 
-nlohmann::json JsonOf(const std::string& cpu, const std::string& file,
-                      std::vector<std::string> more = {}) {
+nlohmann::json TopdownJson(const std::string& cpu, const std::string& file,
+                           std::vector<std::string> more = {}) {
   more.insert(more.end(), {"--json", "-"});
-  const Outcome outcome = Topdown(cpu, file, more);
+  const Outcome outcome = RunTopdownOn(cpu, file, more);
   EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   return nlohmann::json::parse(outcome.output, nullptr, false);
 }
 
 // Frontend_Bound, Backend_Bound, Retiring, Bad_Speculation in percent; -1: absent.
-struct Row {
+struct ExpectedFile {
   std::string cpu, file;
   double frontend, backend, retiring, bad;
 };
 
-void ExpectLevel1(const nlohmann::json& level1, const Row& row) {
+void ExpectLevel1(const nlohmann::json& level1, const ExpectedFile& row) {
   const std::vector<std::pair<std::string, double>> expected = {{"Frontend_Bound", row.frontend},
                                                                 {"Backend_Bound", row.backend},
                                                                 {"Retiring", row.retiring},
@@ -61,7 +61,7 @@ void ExpectLevel1(const nlohmann::json& level1, const Row& row) {
 
 // Worked out by hand from the counts in the files.
 TEST(EventFilesOfOthersTest, GiveTheRightValues) {
-  for (const Row& row : std::vector<Row>{
+  for (const ExpectedFile& row : std::vector<ExpectedFile>{
            {"zen4", "zen4_r1.json", 3.37, 52.91, 41.46, 0.38},
            {"zen4", "zen4_r3.json", 3.37, 52.91, 41.46, 0.38},
            {"zen4", "repeat.csv", 3.37, 52.91, 41.46, 0.38},
@@ -74,49 +74,50 @@ TEST(EventFilesOfOthersTest, GiveTheRightValues) {
            {"ice_lake_x", "json_comma.json", -1, -1, 20.42, -1},
            {"ice_lake_x", "json_nocomma.json", -1, -1, 20.42, -1},
            {"ice_lake_x", "json_oneline.json", -1, -1, 20.42, -1}}) {
-    ExpectLevel1(JsonOf(row.cpu, row.file)["level1"], row);
+    ExpectLevel1(TopdownJson(row.cpu, row.file)["level1"], row);
   }
 }
 
 TEST(EventFilesOfOthersTest, ControlGroupsAreReportedApart) {
   for (const std::string file : {"cgroup.csv", "cgroup.json"}) {
-    const nlohmann::json json = JsonOf("zen4", file);
+    const nlohmann::json json = TopdownJson("zen4", file);
     EXPECT_FALSE(json.contains("level1"));
     ASSERT_EQ(json["groups"].size(), 2u);
     ExpectLevel1(json["groups"]["web"]["level1"], {"zen4", file, 66.67, 10, 20, 1.67});
     ExpectLevel1(json["groups"]["batch"]["level1"], {"zen4", file, 1.85, 75.93, 20, 0.19});
-    const nlohmann::json web = JsonOf("zen4", file, {"--group", "web"});
+    const nlohmann::json web = TopdownJson("zen4", file, {"--group", "web"});
     EXPECT_EQ(web["group"], "web");
     ExpectLevel1(web["level1"], {"zen4", file, 66.67, 10, 20, 1.67});
-    EXPECT_THAT(Topdown("zen4", file).output, HasSubstr("control group batch"));
-    const Outcome refused = Topdown("zen4", file, {"--group", "db"});
+    EXPECT_THAT(RunTopdownOn("zen4", file).output, HasSubstr("control group batch"));
+    const Outcome refused = RunTopdownOn("zen4", file, {"--group", "db"});
     EXPECT_EQ(refused.exit_status, kExitUsage) << refused.output;
     EXPECT_THAT(refused.output, HasSubstr("has the groups web, batch"));
   }
 }
 
 TEST(EventFilesOfOthersTest, IntervalsGiveASeries) {
-  const nlohmann::json series = JsonOf("zen4", "idle_interval.csv")["series"];
+  const nlohmann::json series = TopdownJson("zen4", "idle_interval.csv")["series"];
   ASSERT_EQ(series.size(), 3u);
   EXPECT_EQ(series[0]["time"], "1.000103288");
   EXPECT_NEAR(series[0]["level1"]["Retiring"].get<double>(), 0.2, 1e-9);
   EXPECT_TRUE(series[1]["level1"]["Retiring"].is_null());
-  const std::string text = Topdown("zen4", "idle_interval.csv").output;
+  const std::string text = RunTopdownOn("zen4", "idle_interval.csv").output;
   EXPECT_THAT(text, HasSubstr("3.000303288"));
   EXPECT_THAT(text, HasSubstr("1 of 3 intervals or CPUs counted nothing"));
 }
 
 TEST(EventFilesOfOthersTest, TheNotesSayWhatHolds) {
   for (const char* file : {"repeat.csv", "norepeat.csv", "zen4_r3.json"}) {
-    EXPECT_THAT(Topdown("zen4", file).output, HasSubstr("was counted 25 % of the time"));
+    EXPECT_THAT(RunTopdownOn("zen4", file).output, HasSubstr("was counted 25 % of the time"));
   }
-  EXPECT_THAT(Topdown("zen4", "repeat.csv").output, HasSubstr("means of repeated runs"));
-  EXPECT_THAT(Topdown("zen4", "norepeat.csv").output, Not(HasSubstr("means of repeated runs")));
-  const Outcome uncounted = Topdown("ice_lake_x", "notcounted.csv");
+  EXPECT_THAT(RunTopdownOn("zen4", "repeat.csv").output, HasSubstr("means of repeated runs"));
+  EXPECT_THAT(RunTopdownOn("zen4", "norepeat.csv").output,
+              Not(HasSubstr("means of repeated runs")));
+  const Outcome uncounted = RunTopdownOn("ice_lake_x", "notcounted.csv");
   EXPECT_EQ(uncounted.exit_status, kExitGood);
   EXPECT_THAT(uncounted.output, HasSubstr("recorded, but not counted"));
   EXPECT_THAT(uncounted.output, Not(HasSubstr("none of the recorded events")));
-  const Outcome metrics = Topdown("sapphire_rapids", "spr_default.json");
+  const Outcome metrics = RunTopdownOn("sapphire_rapids", "spr_default.json");
   EXPECT_THAT(metrics.output, HasSubstr("metrics that perf computed"));
   EXPECT_THAT(metrics.output, HasSubstr("slots,topdown-"));
 }
