@@ -10,17 +10,18 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 
 // A text that benchdnn would refuse, too. The message is one line: what is wrong and the fix.
-class BenchdnnError : public std::runtime_error {
+class BenchdnnError : public InputError {
  public:
-  using std::runtime_error::runtime_error;
+  using InputError::InputError;
 };
 
 // The forms of a problem (benchdnn: descriptor), by the drivers that use them.

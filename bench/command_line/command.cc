@@ -7,20 +7,16 @@
 #include <cstdio>
 #include <exception>
 #include <map>
-#include <new>
-#include <stdexcept>
 #include <system_error>
-#include <typeinfo>
 #include <utility>
 
 #include "bench/command_line/command_words.h"
+#include "bench/command_line/ending.h"
 #include "bench/command_line/nearest.h"
 #include "bench/command_line/plugin_words.h"
 #include "bench/command_line/process_setup.h"
 #include "bench/command_line/program_parser.h"
-#include "harness/files/atomic_file.h"
 #include "harness/text/one_line.h"
-#include "kernels/kernel/failed_kernel.h"
 #include "kernels/op/registrations.h"
 
 namespace topdnn {
@@ -71,39 +67,10 @@ int Fail(int status, const std::string& message) {
 
 int Refuse(const std::string& message) { return Fail(kExitUsage, message); }
 
-// Whether an error is about the user's input. True for the program's own error types, and for
-// errors about an impossible shape or size. Other exceptions of the standard library, and plain
-// runtime and logic errors, are failures of the system or of the program.
-bool IsAboutInput(const std::exception& error) {
-  const std::type_info& type = typeid(error);
-  if (dynamic_cast<const WriteError*>(&error) != nullptr) return false;
-  if (dynamic_cast<const std::system_error*>(&error) != nullptr) return false;
-  if (dynamic_cast<const std::runtime_error*>(&error) != nullptr) {
-    return type != typeid(std::runtime_error);
-  }
-  return type == typeid(std::invalid_argument);
-}
-
 // Prints why the command failed. Returns the exit status.
-int Explain(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    return Fail(kExitWrong,
-                "out of memory: use a smaller --batch, or raise the limit (ulimit -v, -d, or the "
-                "control group's)");
-  }
-  if (dynamic_cast<const NothingMeasured*>(&error) != nullptr) {
-    return Fail(kExitNothing, error.what());
-  }
-  if (dynamic_cast<const KernelFailed*>(&error) != nullptr) return Fail(kExitWrong, error.what());
-  if (IsAboutInput(error)) return Refuse(error.what());
-  if (dynamic_cast<const WriteError*>(&error) != nullptr) return Fail(kExitWrong, error.what());
-  if (dynamic_cast<const std::system_error*>(&error) != nullptr) {
-    return Fail(kExitWrong, fmt::format("{} (an input/output error); look at the file, the disk "
-                                        "and the limits of this process (ulimit -a)",
-                                        error.what()));
-  }
-  return Fail(kExitWrong,
-              fmt::format("internal error: {}; report it with the command line", error.what()));
+int Explain(const std::exception_ptr& failure) {
+  const Ending ending = EndingOf(failure);
+  return Fail(ending.status, ending.line);
 }
 
 // One line for an error of the parser.
@@ -176,8 +143,8 @@ int Run(int argc, char** argv, std::error_code& output) {
   try {
     LoadPluginsOf(words);
     words = WithJoinedFallback(std::move(words));
-  } catch (const std::exception& error) {
-    return Explain(error);
+  } catch (const std::exception&) {
+    return Explain(std::current_exception());
   }
 
   ProgramParser parser;
@@ -195,11 +162,11 @@ int Run(int argc, char** argv, std::error_code& output) {
   } catch (const CLI::ParseError& error) {
     return ExplainParseError(app, error, argc, argv);
   } catch (const std::system_error& error) {
-    if (std::ferror(stdout) == 0) return Explain(error);
+    if (std::ferror(stdout) == 0) return Explain(std::current_exception());
     output = error.code();
     return kExitGood;
-  } catch (const std::exception& error) {
-    return Explain(error);
+  } catch (const std::exception&) {
+    return Explain(std::current_exception());
   }
 }
 

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 
 class CommandParser;
@@ -26,11 +28,10 @@ inline constexpr int kExitUsage = 2;          // bad usage or input
 inline constexpr int kExitNothing = 3;        // nothing could be measured
 inline constexpr int kExitInterrupted = 130;  // SIGINT, SIGTERM; finished results are written
 
-// Bad usage or input: one line that says what is wrong, where, and how to fix it. Ends the program
-// with kExitUsage.
-class UsageError : public std::runtime_error {
+// Bad usage or input, of a command: one line that says what is wrong, where, and how to fix it.
+class UsageError : public InputError {
  public:
-  using std::runtime_error::runtime_error;
+  using InputError::InputError;
 };
 
 // Nothing of what was requested can be measured on this machine: one line that says why and what

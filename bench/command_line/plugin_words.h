@@ -19,7 +19,7 @@ std::vector<std::string> PluginsIn(const std::vector<std::string>& words);
 
 // Loads the plug-ins that the words and the environment variable TOPDNN_PLUGINS name. Then sets
 // TOPDNN_PLUGINS to all of them, so that processes that this one starts load them, too. Throws
-// PluginError and UsageError.
+// RequestError and UsageError.
 void LoadPluginsOf(const std::vector<std::string>& words);
 
 // Joins `--fallback` and a backend's name after it to one word, "--fallback=NAME". The value of the

@@ -17,7 +17,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -39,6 +38,7 @@
 #include "bench/speed/speed.h"
 #include "bench/workload/workload.h"
 #include "harness/files/atomic_file.h"
+#include "harness/text/errors.h"
 #include "kernels/op/problem.h"
 
 namespace topdnn {
@@ -97,8 +97,7 @@ class OutputInMemory {
 void Publish(const std::string& text, const BenchmarkFlags& flags) {
   if (flags.out_format == "console") return WriteFileAtomically(flags.out, text);
   if (!nlohmann::json::accept(text)) {
-    throw std::runtime_error(
-        fmt::format("{}: Google Benchmark made no valid JSON for it", flags.out));
+    throw RunFailure(fmt::format("{}: Google Benchmark made no valid JSON for it", flags.out));
   }
   WriteFileAtomically(flags.out, flags.out_format == "csv" ? CsvOfBenchmarks(text) : text);
 }

@@ -188,19 +188,6 @@ int Measure(const CorunOptions& options) {
   return Interrupted() ? kExitInterrupted : kExitGood;
 }
 
-int RunCorunCommand(const CorunOptions& options) {
-  try {
-    return Measure(options);
-  } catch (const GroupError& error) {
-    if (error.about_input) throw UsageError(error.what());
-    fmt::print(stderr, "topdnn: corun: {}\n", OneLine(error.what()));
-    return kExitWrong;
-  } catch (const ResctrlError& error) {
-    fmt::print(stderr, "topdnn: corun: {}\n", OneLine(error.what()));
-    return kExitWrong;
-  }
-}
-
 std::function<int()> ConfigureCorun(CommandParser& parser) {
   auto options = std::make_shared<CorunOptions>();
   parser.Add("--workload WORDS", options->workloads,
@@ -233,7 +220,7 @@ std::function<int()> ConfigureCorun(CommandParser& parser) {
   parser.AddFlag("--all", options->all, "show all stages");
   parser.AddFlag("--quiet", options->quiet, "no progress");
   parser.AddFooter("Probes: " + CorunProbesText() + ".");
-  return [options] { return RunCorunCommand(*options); };
+  return [options] { return Measure(*options); };
 }
 
 const CommandRegistration kCorun(

@@ -117,11 +117,7 @@ std::vector<TraceJob> JobsOf(const CoschedOptions& options, int cpus) {
                          NominalJobs());
   }
   if (options.jobs) throw UsageError("--jobs and --trace exclude each other: give one of them");
-  try {
-    return ParseTrace(ReadTrace(options.trace), options.trace, cpus, WhyNoNetwork);
-  } catch (const TraceError& error) {
-    throw UsageError(error.what());
-  }
+  return ParseTrace(ReadTrace(options.trace), options.trace, cpus, WhyNoNetwork);
 }
 
 int PartWidthOf(const CoschedOptions& options, const std::vector<TraceJob>& jobs, int cpus) {
@@ -264,7 +260,7 @@ int RunCosched(const CoschedOptions& options) {
     MeasuredSpeed measured = ModelOf(options, result.model_source, result.jobs, launch, line);
     result.model = std::move(measured.model);
     result.model_others = measured.others;
-  } catch (const CoschedError& error) {
+  } catch (const RunFailure& error) {
     line.Erase();
     fmt::print(stderr, "topdnn: cosched: {}\n", OneLine(error.what()));
     return kExitWrong;

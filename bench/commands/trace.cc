@@ -26,6 +26,7 @@
 #include "harness/files/atomic_file.h"
 #include "harness/files/input_file.h"
 #include "harness/report/json.h"
+#include "harness/text/errors.h"
 #include "harness/text/style.h"
 
 namespace topdnn {
@@ -102,7 +103,7 @@ Trace RunCommand(const TraceOptions& options, int& status) {
         "oneDNN was built without the log",
         options.words.front());
     if (status == kExitGood) throw NothingMeasured(line);
-    throw std::runtime_error(line);
+    throw RunFailure(line);
   }
   return std::move(traced.trace);
 }

@@ -6,19 +6,20 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "harness/text/errors.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace topdnn {
 
-class DatabaseError : public std::runtime_error {
+class DatabaseError : public RunFailure {
  public:
-  using std::runtime_error::runtime_error;
+  using RunFailure::RunFailure;
 };
 
 // NULL, a number or a text.

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "harness/files/atomic_file.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
@@ -41,7 +42,7 @@ std::string_view CodeOf(DataType type) {
   for (const NpyType& known : kTypes) {
     if (known.type == type) return known.code;
   }
-  throw NpzError(fmt::format("NumPy has no type for {}", NameOf(type)));
+  throw InputError(fmt::format("NumPy has no type for {}", NameOf(type)));
 }
 
 // The text after "'KEY':" in the header's dictionary.
@@ -89,7 +90,7 @@ Archive OpenArchive(const std::filesystem::path& path, int flags) {
     zip_error_init_with_code(&error, code);
     const std::string message = zip_error_strerror(&error);
     zip_error_fini(&error);
-    throw NpzError(fmt::format("{}: {}", path.string(), message));
+    throw InputError(fmt::format("{}: {}", path.string(), message));
   }
   return archive;
 }
@@ -107,8 +108,8 @@ std::size_t HeaderLength(std::span<const std::byte> preamble) {
   return std::to_integer<std::size_t>(preamble[8]) | std::to_integer<std::size_t>(preamble[9]) << 8;
 }
 
-// Bytes of data. Throws NpzError for more than memory can address: with a product that overflows, a
-// short file would pass as a huge array.
+// Bytes of data. Throws InputError for more than memory can address: with a product that overflows,
+// a short file would pass as a huge array.
 std::size_t DataBytes(const Shape& shape, DataType type, const std::string& where) {
   std::size_t bytes = 0;
   try {
@@ -117,13 +118,13 @@ std::size_t DataBytes(const Shape& shape, DataType type, const std::string& wher
     }
   } catch (const std::overflow_error&) {
   }
-  throw NpzError(fmt::format("{}: an array of shape {} is too large for memory; save it again",
-                             where, shape.ToString()));
+  throw InputError(fmt::format("{}: an array of shape {} is too large for memory; save it again",
+                               where, shape.ToString()));
 }
 
 NpyHeader ParseHeader(std::span<const std::byte> head, const std::string& where) {
   const auto fail = [&](std::string_view what) {
-    throw NpzError(fmt::format("{}: {}", where, what));
+    throw InputError(fmt::format("{}: {}", where, what));
   };
   const auto* text = reinterpret_cast<const char*>(head.data());
   if (head.size() < kPreamble || std::memcmp(text, "\x93NUMPY", 6) != 0) fail("no .npy array");
@@ -155,7 +156,7 @@ using EntryFile = std::unique_ptr<zip_file_t, CloseEntry>;
 
 EntryFile OpenEntry(zip_t* archive, zip_uint64_t index, const std::string& where) {
   EntryFile entry(zip_fopen_index(archive, index, 0));
-  if (entry == nullptr) throw NpzError(fmt::format("{}: {}", where, zip_strerror(archive)));
+  if (entry == nullptr) throw InputError(fmt::format("{}: {}", where, zip_strerror(archive)));
   return entry;
 }
 
@@ -169,7 +170,7 @@ bool ReadMore(zip_file_t* entry, std::size_t most, std::vector<std::byte>& bytes
     bytes.resize(size + asked);
     const zip_int64_t got = zip_fread(entry, bytes.data() + size, asked);
     if (got < 0) {
-      throw NpzError(fmt::format("{}: damaged ({})", where, zip_file_strerror(entry)));
+      throw InputError(fmt::format("{}: damaged ({})", where, zip_file_strerror(entry)));
     }
     bytes.resize(size + static_cast<std::size_t>(got));
     if (got == 0) return false;
@@ -195,11 +196,11 @@ std::vector<std::byte> ReadEntry(zip_t* archive, zip_uint64_t index, const std::
   const zip_int64_t more =
       zip_fread(entry.get(), &beyond, 1);  // reading the end verifies the checksum
   if (more < 0) {
-    throw NpzError(fmt::format("{}: damaged ({})", where, zip_file_strerror(entry.get())));
+    throw InputError(fmt::format("{}: damaged ({})", where, zip_file_strerror(entry.get())));
   }
   if (more > 0) {
-    throw NpzError(fmt::format("{}: too long, {} takes {} bytes of data", where,
-                               header.shape.ToString(), header.bytes));
+    throw InputError(fmt::format("{}: too long, {} takes {} bytes of data", where,
+                                 header.shape.ToString(), header.bytes));
   }
   return bytes;
 }
@@ -237,8 +238,8 @@ NpyArray DecodeNpy(const std::vector<std::byte>& bytes, const std::string& where
   const NpyHeader header = ParseHeader(bytes, where);
   const std::size_t have = bytes.size() - header.start;
   if (have != header.bytes) {
-    throw NpzError(fmt::format("{}: {} bytes of data instead of {} for {}; save it again", where,
-                               have, header.bytes, header.shape.ToString()));
+    throw InputError(fmt::format("{}: {} bytes of data instead of {} for {}; save it again", where,
+                                 have, header.bytes, header.shape.ToString()));
   }
   const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(header.start);
   return {header.shape, header.type, {first, bytes.end()}};
@@ -246,7 +247,7 @@ NpyArray DecodeNpy(const std::vector<std::byte>& bytes, const std::string& where
 
 void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
   if (arrays.empty()) {  // libzip writes no file for an empty archive
-    throw NpzError(fmt::format("{}: there are no arrays to write", path.string()));
+    throw InputError(fmt::format("{}: there are no arrays to write", path.string()));
   }
   AtomicFile file(path.string());
   Archive archive = OpenArchive(file.temporary(), ZIP_CREATE | ZIP_TRUNCATE);
@@ -263,7 +264,7 @@ void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
     if (index < 0) {
       const std::string message = zip_strerror(archive.get());
       zip_source_free(source);
-      throw NpzError(fmt::format("{}: {}: {}", path.string(), entry, message));
+      throw InputError(fmt::format("{}: {}: {}", path.string(), entry, message));
     }
     // Stored without compression: full-precision numbers hardly shrink.
     zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);

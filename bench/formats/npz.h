@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,12 +14,6 @@
 #include "kernels/tensor/tensor.h"
 
 namespace topdnn {
-
-// An archive or array that cannot be read or written: one line with file, entry and reason.
-class NpzError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // A row-major array of f32, f64, f16, s32, s64, s8 or u8. An array of bool is read as u8.
 struct NpyArray {
@@ -65,8 +58,8 @@ class NpzReader {
   std::vector<Entry> entries_;
 };
 
-// Writes every array, at least one, as the entry NAME.npy, by an AtomicFile. Throws NpzError for
-// arrays that make no archive, and ReportError if the file cannot be written.
+// Writes every array, at least one, as the entry NAME.npy, by an AtomicFile. Throws InputError for
+// arrays that make no archive and for a name that cannot be written, and WriteError.
 void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays);
 // Every array of an archive.
 NamedArrays ReadNpz(const std::filesystem::path& path);

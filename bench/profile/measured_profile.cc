@@ -24,6 +24,7 @@
 #include "harness/results/stage_record.h"
 #include "harness/results/validity.h"
 #include "harness/statistics/counting.h"
+#include "harness/text/errors.h"
 #include "harness/topdown/perf_events.h"
 
 namespace topdnn {
@@ -178,7 +179,7 @@ MeasuredProfile ReplayProfile(ProfileOptions options, const std::string& file) {
       threads->is_number_integer()) {
     const auto recorded = threads->get<std::int64_t>();
     if (recorded < 1 || recorded > kMaxThreads) {
-      throw RecordingError(
+      throw InputError(
           fmt::format("{}: subject: {} threads: must be 1 to {}: record it again "
                       "with --record",
                       file, threads->dump(), kMaxThreads));

@@ -50,7 +50,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
                                ProgressLine& progress);
 
 // Plans the network and reads the measurements from `file`; nothing is measured. Throws
-// RecordingError.
+// InputError.
 MeasuredProfile ReplayProfile(ProfileOptions options, const std::string& file);
 
 // Scales the counts of events that were on a counter for part of the time.

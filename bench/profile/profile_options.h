@@ -63,7 +63,7 @@ std::string ReplayedFile(const std::string& counters);
 // Moves `exports` to `files`. Throws UsageError for a word without a format or a file.
 void TakeExports(ProfileOptions& options);
 
-// Checks all options before the long work starts. Throws UsageError or ReportError.
+// Checks all options before the long work starts. Throws UsageError or InputError.
 void CheckOptions(const ProfileOptions& options);
 
 }  // namespace topdnn

@@ -6,12 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 
 namespace {
 
 [[noreturn]] void Refuse(const std::string& where, const std::string& what) {
-  throw RecordingError(fmt::format("{}: {}", where, what));
+  throw InputError(fmt::format("{}: {}", where, what));
 }
 
 std::string TextOf(const nlohmann::ordered_json& value) {

@@ -21,12 +21,12 @@ namespace topdnn {
 // The measured part of the profile; the caller sets command, machine, subject, smt and notes.
 Recording RecordingOf(const PlanProfile& profile);
 
-// The recorded profile of this plan. Throws RecordingError, in one line that begins with `where`,
+// The recorded profile of this plan. Throws InputError, in one line that begins with `where`,
 // if the recording does not have these stages in this order, or has more checks or isolated stages.
 PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::string& where);
 
 // The machine's rates, ceilings and caches; absent or empty if the recording has none. Throw
-// RecordingError if a part of them is missing or of another type.
+// InputError if a part of them is missing or of another type.
 std::optional<CoreRates> CoreRatesOf(const Recording& recording, const std::string& where);
 std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& where);
 std::vector<Cache> CachesOf(const Recording& recording, const std::string& where);
@@ -39,11 +39,11 @@ struct RecordedChoice {
   std::map<LayerPass, std::vector<std::string>> variants;  // PlanRequest::variants
 };
 nlohmann::ordered_json ToJson(const RecordedChoice& choice);
-// Throws RecordingError if the recording has none, or a damaged one.
+// Throws InputError if the recording has none, or a damaged one.
 RecordedChoice ChoiceOf(const Recording& recording, const std::string& where);
 
 // The key of the recorded subject that holds the steps fed by their input pipeline. FedStepOf is
-// absent if they were not measured, and throws RecordingError if they are damaged.
+// absent if they were not measured, and throws InputError if they are damaged.
 inline constexpr char kFedStep[] = "fed_step";
 nlohmann::ordered_json ToJson(const FedStep& fed);
 std::optional<FedStep> FedStepOf(const Recording& recording, const std::string& where);
@@ -53,7 +53,7 @@ std::optional<FedStep> FedStepOf(const Recording& recording, const std::string& 
 inline constexpr char kMeasuringSeconds[] = "measuring_seconds";
 std::optional<double> MeasuringSecondsOf(const Recording& recording);
 
-// Throws RecordingError if the recorded subject differs from `asked` in a key of `asked`.
+// Throws InputError if the recorded subject differs from `asked` in a key of `asked`.
 void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,
                   const std::string& where);
 

@@ -13,6 +13,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/ranks/mpi_functions.h"
+#include "harness/text/errors.h"
 #include "harness/text/split_text.h"
 
 namespace topdnn {
@@ -50,7 +51,7 @@ class MpiTransport final : public Transport {
 
   void BeginSum(int request, void* data, std::int64_t elements, Wire wire) override {
     if (request >= kOwnRequest) {
-      throw TransportError(
+      throw InputError(
           fmt::format("more than {} buckets: give a larger --bucket-size", kOwnRequest));
     }
     const MpiOperation operation = wire == Wire::kF32 ? kMpiSumF32 : kMpiSumBf16;
@@ -115,7 +116,7 @@ class MpiTransport final : public Transport {
     if (error == 0) return;
     std::array<char, 256> text;
     mpi_.explain(error, text.data(), text.size());
-    throw TransportError(fmt::format("{} failed: {}", call, text.data()));
+    throw RunFailure(fmt::format("{} failed: {}", call, text.data()));
   }
 
   const MpiFunctions& mpi_;

@@ -49,7 +49,7 @@ class ParallelStep {
   ParallelStep(StepStages stages, std::vector<Bucket> buckets, Wire wire, Transport& transport,
                std::function<double()> now);
 
-  // Runs a step. With one rank nothing is communicated. Throws TransportError.
+  // Runs a step. With one rank nothing is communicated. Throws RunFailure.
   StepTimes Run(bool overlap);
 
   const std::vector<Bucket>& buckets() const { return buckets_; }

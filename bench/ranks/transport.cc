@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 
 namespace {
@@ -47,7 +49,7 @@ void Transport::WaitUntil(const std::function<bool()>& finished, bool sleeps) {
     if (sleeps) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (sleeps || tests % kTestsPerCheck != 0) continue;
     if (std::chrono::duration<double>(Clock::now() - begin).count() < limit_) continue;
-    throw TransportError(
+    throw RunFailure(
         fmt::format("has waited {:.3g} s for {}, which hangs or is slow; look at its process, or "
                     "give a longer --wait-limit",
                     limit_, NamesOf(Absent())));

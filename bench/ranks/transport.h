@@ -8,17 +8,10 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace topdnn {
-
-// A collective operation failed or did not end in time. One line, to follow the name of the rank.
-class TransportError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // The element type of gradients between ranks.
 enum class Wire { kF32, kBf16 };
@@ -51,7 +44,7 @@ class Transport {
   // Waits for the texts of all ranks, by rank.
   virtual std::vector<std::string> Gather(const std::string& text) = 0;
 
-  // Waits for a sum. Throws TransportError, which names the ranks that are absent, if it takes
+  // Waits for a sum. Throws RunFailure, which names the ranks that are absent, if it takes
   // longer than the limit.
   void Wait(int request);
   void set_limit(double seconds) { limit_ = seconds; }
@@ -63,7 +56,7 @@ class Transport {
   // The ranks of the group that do not wait for this one, found out within some seconds.
   virtual std::vector<int> Absent() { return {}; }
 
-  // Calls `finished` until it returns true. Throws TransportError as Wait does, unless it sleeps.
+  // Calls `finished` until it returns true. Throws RunFailure as Wait does, unless it sleeps.
   void WaitUntil(const std::function<bool()>& finished, bool sleeps = false);
 
   int group_ = 1;

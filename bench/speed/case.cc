@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/command_line/interrupt.h"
+#include "harness/text/errors.h"
 #include "kernels/kernel/thread_width.h"
 #include "kernels/kernel/variant.h"
 
@@ -50,7 +51,7 @@ MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<do
     b.push_back(theirs());
     if (i % 2 == 1) a.push_back(ours());
   }
-  if (a.empty()) throw std::runtime_error("interrupted");
+  if (a.empty()) throw Interruption();
   return OverheadOf(a, b);
 }
 
@@ -71,7 +72,7 @@ std::vector<double> SecondsOfRuns(int threads, const Action& run, double seconds
   options.most_warmup_seconds = most_warmup_seconds;
   options.cancel = &InterruptFlag();
   std::vector<double> runs = MeasureSequence({&stage, 1}, options).step.seconds;
-  if (runs.empty()) throw std::runtime_error("interrupted");
+  if (runs.empty()) throw Interruption();
   return runs;
 }
 
@@ -79,7 +80,7 @@ double SecondsOf(const TickClock& clock, const std::function<void()>& work) {
   const std::uint64_t start = clock.now();
   work();
   const std::optional<double> seconds = clock.SecondsBetween(start, clock.now());
-  if (!seconds) throw std::runtime_error("the clock went backwards: run it again");
+  if (!seconds) throw RunFailure("the clock went backwards: run it again");
   return *seconds;
 }
 
@@ -91,7 +92,7 @@ std::unique_ptr<KernelCase> MakeSpeedCase(const std::string& variant, const Kern
   if (auto* refusal = std::get_if<Refusal>(&made)) throw Skipped(refusal->reason);
   auto kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
   const CaseCheck check = kernel->Check(problem);
-  if (!check.agrees) throw std::runtime_error(check.reason);
+  if (!check.agrees) throw RunFailure(check.reason);
   return kernel;
 }
 

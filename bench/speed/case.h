@@ -32,13 +32,13 @@ class Skipped : public std::runtime_error {
 };
 
 // How much longer `ours` takes than `theirs`: the median of ours / theirs - 1 over pairs whose
-// order alternates. Each is called once before. Throws std::runtime_error when interrupted.
+// order alternates. Each is called once before. Throws Interruption when interrupted.
 MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<double()>& theirs);
 // Adds ratio, and ratio_low and ratio_high where the ratio has an interval.
 void SetRatio(const MarkOverhead& ratio, Findings& findings);
 
 // Seconds of each warm run on `threads` threads; as many runs as fit in `seconds`, at least nine.
-// Throws std::runtime_error when interrupted.
+// Throws Interruption when interrupted.
 std::vector<double> SecondsOfRuns(int threads, const Action& run, double seconds,
                                   double most_warmup_seconds);
 

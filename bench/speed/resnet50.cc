@@ -17,6 +17,7 @@
 #include "bench/speed/networks.h"
 #include "bench/workload/images.h"
 #include "bench/workload/workload.h"
+#include "harness/text/errors.h"
 #include "kernels/conv/conv.h"
 
 namespace topdnn {
@@ -106,7 +107,7 @@ double SecondsOfConvolutions(Pass pass, bool training, DataType type, int thread
   double seconds = 0;
   for (const CountedProblem& problem : ProblemSetNamed("resnet50-layers").problems) {
     if (problem.op->kind() != "conv" || !IsOfNetwork(*problem.op, pass)) continue;
-    if (Interrupted()) throw std::runtime_error("interrupted");
+    if (Interrupted()) throw Interruption();
     seconds += static_cast<double>(problem.count) *
                TimeChosen(problem.op, {pass, training, type}, threads).seconds;
   }

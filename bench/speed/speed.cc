@@ -27,6 +27,7 @@
 #include "bench/workload/workload.h"
 #include "harness/counters/clock.h"
 #include "harness/measure/measure.h"
+#include "harness/text/errors.h"
 #include "kernels/conv/conv.h"
 #include "kernels/eigen/library.h"
 #include "kernels/kernel/registry.h"
@@ -129,7 +130,7 @@ Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
     std::swap(cases[0], cases[chosen]);
     std::swap(names[0], names[chosen]);
     const std::vector<CandidateTimes> times = RaceCandidates(cases, names, 0.5);
-    if (Interrupted()) throw std::runtime_error("interrupted");
+    if (Interrupted()) throw Interruption();
     const double behind = ChooseCandidate(times).gain;
     if (ratios.empty() || behind > *std::max_element(ratios.begin(), ratios.end())) {
       worst = counted.op->Problem();

@@ -16,6 +16,7 @@
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/network_source.h"
 #include "bench/workload/stage_calls.h"
+#include "harness/text/errors.h"
 #include "kernels/kernel/failed_kernel.h"
 #include "networks/graph/zoo.h"
 
@@ -231,8 +232,8 @@ void RequireStep(const WorkloadOptions& options, bool training, Plan& plan) {
   const StepChecks checks = CheckStep(options, training, plan);
   for (std::size_t i = 0; i < checks.stages.size(); ++i) {
     if (checks.stages[i].agrees) continue;
-    throw std::runtime_error(fmt::format("{} disagrees with the reference: {}",
-                                         LabelOf(plan.stages()[i]), checks.stages[i].reason));
+    throw RunFailure(fmt::format("{} disagrees with the reference: {}", LabelOf(plan.stages()[i]),
+                                 checks.stages[i].reason));
   }
 }
 

@@ -15,7 +15,7 @@ namespace topdnn {
 // archive of `topdnn step --dump` contains more than weights: if there are names
 // weights/LAYER/PARAMETER, only those are read. Names and shapes are checked against the graph
 // before an npz archive is unpacked. `memory_limit`: the most bytes of a safetensors file, which is
-// read as a whole; 0: no limit. Throws UsageError, NpzError or ParameterError, in one line.
+// read as a whole; 0: no limit. Throws UsageError, InputError or ParameterError, in one line.
 ParameterValues ReadWeights(const std::string& path, const Graph& graph, std::size_t memory_limit);
 
 // Converts to f32.

@@ -100,7 +100,7 @@ struct Workload {
 };
 
 // Builds and plans the network. Throws UsageError, also if the plan does not fit in memory,
-// KernelFailed unless `reports_failures`, and NpzError for damaged weights.
+// KernelFailed unless `reports_failures`, and InputError for damaged weights.
 Workload PlanWorkload(const WorkloadOptions& options, bool training);
 // Allocates the plan of the workload, sets its parameters, and fills the inputs beside the image
 // with numbers drawn by the seed; the plan is then ready to run.

@@ -3,14 +3,14 @@
 #ifndef TOPDNN_HARNESS_EXPERIMENTS_EXPERIMENT_ERROR_H_
 #define TOPDNN_HARNESS_EXPERIMENTS_EXPERIMENT_ERROR_H_
 
-#include <stdexcept>
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
 // The system refuses what an experiment needs. The message is one line.
-class ExperimentError : public std::runtime_error {
+class ExperimentError : public RunFailure {
  public:
-  using std::runtime_error::runtime_error;
+  using RunFailure::RunFailure;
 };
 
 }  // namespace topdnn

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "harness/counters/clock.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
@@ -37,7 +38,7 @@ ConditionTimes RunInterleaved(std::span<const Condition> conditions, const Round
   ConditionTimes times(conditions.size());
   for (std::size_t c = 0; c < conditions.size(); ++c) {
     if (conditions[c].stages.size() != conditions.front().stages.size()) {
-      throw MeasureError("the conditions of an experiment differ in their stages");
+      throw InputError("the conditions of an experiment differ in their stages");
     }
     times[c].resize(conditions[c].stages.size());
   }

@@ -33,7 +33,7 @@ using ConditionTimes = std::vector<std::vector<std::vector<double>>>;
 // In each round and condition the sequence runs twice, and the second run is timed: the first one
 // brings the caches to the state of a running network. The order of the conditions is reversed from
 // round to round, so that a steady drift cancels out. A round that was cancelled is left out.
-// Throws MeasureError if the conditions differ in their number of stages.
+// Throws InputError if the conditions differ in their number of stages.
 ConditionTimes RunInterleaved(std::span<const Condition> conditions, const RoundOptions& options);
 
 // Seconds by condition and round: of one stage, and of the whole sequence. Pure.

@@ -12,6 +12,8 @@
 #include <optional>
 #include <random>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 
 namespace {
@@ -20,7 +22,7 @@ constexpr int kMaxLinks = 40;  // the kernel's limit (path_resolution(7))
 constexpr int kMaxTries = 16;  // of random names
 
 [[noreturn]] void Refuse(const std::string& path, std::string_view why, std::string_view fix) {
-  throw ReportError(fmt::format("cannot write '{}': {}; {}", path, why, fix));
+  throw InputError(fmt::format("cannot write '{}': {}; {}", path, why, fix));
 }
 
 [[noreturn]] void Refuse(const std::string& path, int error) {

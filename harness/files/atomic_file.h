@@ -6,24 +6,18 @@
 
 #include <sys/types.h>
 
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 
-// A file that cannot be written under its name: one line that says what is wrong, where, and how to
-// fix it.
-class ReportError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 // The name is valid, but writing fails: a full disk, a limit of file sizes, a broken device.
-class WriteError : public ReportError {
+class WriteError : public RunFailure {
  public:
-  using ReportError::ReportError;
+  using RunFailure::RunFailure;
 };
 
 // The name of standard output.
@@ -35,7 +29,7 @@ inline constexpr std::string_view kStandardOutput = "-";
 // has a short random name, is made with O_EXCL, and is removed unless it is published.
 class AtomicFile {
  public:
-  // Throws ReportError if the path is not a regular file and cannot become one.
+  // Throws InputError if the path is not a regular file and cannot become one.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -60,15 +54,15 @@ class AtomicFile {
 };
 
 // Writes with an AtomicFile. Devices, pipes with a reader, and standard output (`-`) are written
-// directly. Throws ReportError.
+// directly. Throws InputError for a name that cannot be written, and WriteError.
 void WriteFileAtomically(const std::string& path, std::string_view content);
 
 // Checks that WriteFileAtomically can work, before the long run that computes the content. Leaves
-// no file. Throws ReportError if it cannot.
+// no file. Throws InputError if it cannot.
 void CheckWritable(const std::string& path);
 
 // Calls CheckWritable for all `outputs`. No output may be the same file as another output or an
-// input, even under another name. Empty names are ignored. Throws ReportError.
+// input, even under another name. Empty names are ignored. Throws InputError.
 void CheckOutputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
 }  // namespace topdnn

@@ -8,9 +8,9 @@
 #include <iterator>
 #include <memory>
 #include <set>
-#include <stdexcept>
 
 #include "harness/machine/cpu_set.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 namespace {
@@ -21,13 +21,13 @@ struct TopologyDeleter {
 
 std::unique_ptr<hwloc_topology, TopologyDeleter> LoadTopology() {
   hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw std::runtime_error("hwloc cannot be initialised");
+  if (hwloc_topology_init(&raw) != 0) throw RunFailure("hwloc cannot be initialised");
   std::unique_ptr<hwloc_topology, TopologyDeleter> topology(raw);
   hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
   // Describes the whole machine; the allowed CPUs are listed separately.
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   if (hwloc_topology_load(raw) != 0) {
-    throw std::runtime_error("hwloc cannot read this machine's topology (is /sys mounted?)");
+    throw RunFailure("hwloc cannot read this machine's topology (is /sys mounted?)");
   }
   return topology;
 }

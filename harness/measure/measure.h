@@ -13,7 +13,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +23,6 @@
 #include "harness/statistics/steady.h"
 
 namespace topdnn {
-
-// A sequence or options that cannot be measured: one line.
-class MeasureError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // A call without std::function's indirections in the measured path. The context must outlive it.
 struct Action {
@@ -122,7 +115,7 @@ struct SequenceSamples {
   bool cancelled = false;  // the complete iterations until then are kept
 };
 
-// Runs the stages in their order, iteration after iteration. Throws MeasureError if there is no
+// Runs the stages in their order, iteration after iteration. Throws InputError if there is no
 // stage, if a stage cannot be called, or if the marks of that many iterations would take over 256
 // MiB. Exceptions of a stage pass through.
 SequenceSamples MeasureSequence(std::span<const TimedStage> stages, const MeasureOptions& options);

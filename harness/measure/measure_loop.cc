@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 
 void CheckStages(std::span<const TimedStage> stages) {
-  if (stages.empty()) throw MeasureError("there is no stage to measure");
+  if (stages.empty()) throw InputError("there is no stage to measure");
   for (const TimedStage& stage : stages) {
-    if (!stage.run) throw MeasureError(fmt::format("stage '{}' has no code to run", stage.name));
+    if (!stage.run) throw InputError(fmt::format("stage '{}' has no code to run", stage.name));
   }
 }
 
@@ -18,13 +20,13 @@ IterationBounds BoundsOf(const MeasureOptions& options, std::int64_t numbers) {
   IterationBounds bounds = {options.least_iterations, options.most_iterations};
   if (options.iterations) bounds = {*options.iterations, *options.iterations};
   if (bounds.least < 1 || bounds.most < bounds.least) {
-    throw MeasureError(
+    throw InputError(
         "a measurement needs at least one iteration, and its maximum must not be below its "
         "minimum");
   }
   if (bounds.least > fit) {
-    throw MeasureError(fmt::format("{} iterations of {} marks exceed 256 MiB; use at most {}",
-                                   bounds.least, numbers, fit));
+    throw InputError(fmt::format("{} iterations of {} marks exceed 256 MiB; use at most {}",
+                                 bounds.least, numbers, fit));
   }
   bounds.most = std::min(bounds.most, fit);
   return bounds;

@@ -16,7 +16,7 @@ namespace topdnn {
 // 256 MiB of 8-byte numbers: a measurement that stores more is refused.
 inline constexpr std::int64_t kMaxNumbers = std::int64_t{1} << 25;
 
-// Throws MeasureError if there is no stage, or one without code.
+// Throws InputError if there is no stage, or one without code.
 void CheckStages(std::span<const TimedStage> stages);
 
 struct IterationBounds {
@@ -25,7 +25,7 @@ struct IterationBounds {
 };
 
 // The number of iterations that may run if `numbers` 8-byte numbers are stored for each. Throws
-// MeasureError if the options ask for none, or for more than fit.
+// InputError if the options ask for none, or for more than fit.
 IterationBounds BoundsOf(const MeasureOptions& options, std::int64_t numbers);
 
 // What runs between iterations: the hook, the poll for cancellation, the count of iterations, the

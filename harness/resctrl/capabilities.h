@@ -5,20 +5,20 @@
 
 #include <cstddef>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/resctrl/files.h"
 #include "harness/resctrl/schemata.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
 // Something cannot be done with resctrl: one line that says what, where and the fix.
-class ResctrlError : public std::runtime_error {
+class ResctrlError : public RunFailure {
  public:
-  using std::runtime_error::runtime_error;
+  using RunFailure::RunFailure;
 };
 
 struct CacheControl {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/files/input_file.h"
+#include "harness/text/errors.h"
 #include "harness/text/one_line.h"
 
 namespace topdnn {
@@ -213,7 +214,7 @@ class Node {
   Node(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
 
   [[noreturn]] void Refuse(const std::string& what) const {
-    throw RecordingError(fmt::format("{}: {}: record it again with --record", where_, what));
+    throw InputError(fmt::format("{}: {}: record it again with --record", where_, what));
   }
   Node operator[](const char* key) const {
     if (!json_.is_object()) Refuse("not an object");
@@ -441,7 +442,7 @@ Recording ParseRecording(std::string_view text, const std::string& where) {
 Recording ReadRecording(const std::string& path) {
   const std::string text = ReadInputFile(
       path, {.most_bytes = kMaxBytes, .smaller = "record fewer --iterations"},
-      [&path](const std::string& why) { throw RecordingError(fmt::format("{}: {}", path, why)); });
+      [&path](const std::string& why) { throw InputError(fmt::format("{}: {}", path, why)); });
   return ParseRecording(text, path);
 }
 

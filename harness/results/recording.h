@@ -15,21 +15,15 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/measure/mark_overhead.h"
 #include "harness/measure/measure.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
-
-// A recording that cannot be used: one line with what, where and the fix.
-class RecordingError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct Recording {
   // Whether a stage's result agreed with the reference in the check before timing.
@@ -55,12 +49,12 @@ inline constexpr int kRecordingVersion = 1;
 
 std::string FormatRecording(const Recording& recording);
 
-// `where` names the text in messages. Throws RecordingError for another version, a missing or
+// `where` names the text in messages. Throws InputError for another version, a missing or
 // mistyped part, series that do not match the events or each other, and negative or non-finite
 // numbers.
 Recording ParseRecording(std::string_view text, const std::string& where);
 
-// Reads a file of at most 256 MiB. Throws RecordingError.
+// Reads a file of at most 256 MiB. Throws InputError.
 Recording ReadRecording(const std::string& path);
 
 }  // namespace topdnn

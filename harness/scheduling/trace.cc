@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/text/errors.h"
 #include "harness/text/one_line.h"
 
 namespace topdnn {
@@ -23,7 +24,7 @@ struct Line {
   std::size_t number;
 
   [[noreturn]] void Refuse(const std::string& why) const {
-    throw TraceError(fmt::format("{}:{}: {}", OneLine(file), number, why));
+    throw InputError(fmt::format("{}:{}: {}", OneLine(file), number, why));
   }
 };
 

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,12 +30,6 @@ struct TraceJob {
 // "train" or "infer".
 std::string_view PassOf(const TraceJob& job);
 
-// A line of a trace that is wrong: "FILE:LINE: what is wrong: the fix".
-class TraceError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 // Limits of a trace.
 inline constexpr std::size_t kMostTraceJobs = 1'000'000;
 inline constexpr double kLastArrival = 1e7;  // seconds: almost four months
@@ -49,7 +42,7 @@ inline constexpr std::string_view kTraceHeader =
 // Reads a trace. Lines that are empty or begin with '#' are skipped. The jobs are sorted by their
 // arrival; jobs that arrive together keep their order. `name` is the file's, for messages. A
 // maximum width above `cpus` becomes `cpus`; a minimum width above it is refused. `refuse` returns
-// why there is no such network; empty: there is one. Throws TraceError.
+// why there is no such network; empty: there is one. Throws InputError.
 std::vector<TraceJob> ParseTrace(
     std::string_view text, const std::string& name, int cpus,
     const std::function<std::string(const std::string& network)>& refuse);

@@ -17,6 +17,8 @@
 #include <system_error>
 #include <thread>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 
 namespace {
@@ -136,7 +138,7 @@ class CommandMember final : public Member {
             : fmt::format("ended with status {}, and a run must end with 0", WEXITSTATUS(status));
     const std::string said = LastLine(errors_);
     if (!said.empty()) why += fmt::format(" (it said: {})", said);
-    throw std::runtime_error(why);
+    throw RunFailure(why);
   }
 
   std::string command_;

@@ -21,6 +21,7 @@
 #include "harness/machine/cpu_set.h"
 #include "harness/machine/thread_cpus.h"
 #include "harness/sharing/gate.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
@@ -141,10 +142,10 @@ void Group::RunMember(std::size_t member, pid_t owner) {
   };
   try {
     const ProcessOnCpus placed(plans_[member].cpus);
-    if (!placed.failure().empty()) throw std::runtime_error(placed.failure());
+    if (!placed.failure().empty()) throw RunFailure(placed.failure());
     const auto work = plans_[member].make({plans_[member].cpus, &own.program_group});
     Serve(member, *work);
-  } catch (const MemberRefusal& error) {
+  } catch (const InputError& error) {
     fail(Phase::kRefused, error.what());
   } catch (const std::bad_alloc&) {
     fail(Phase::kFailed, "out of memory: use smaller workloads");
@@ -160,7 +161,7 @@ void Group::Serve(std::size_t member, Member& work) {
   std::string text;
   for (const MemberStage& stage : work.stages()) text += stage.name + '\0' + stage.pass + '\0';
   const std::string message = work.message();
-  if (text.size() + message.size() > kLogBytes) throw std::runtime_error("has too many stages");
+  if (text.size() + message.size() > kLogBytes) throw RunFailure("has too many stages");
   own.length = text.size();
   own.message_length = message.size();
   text += message;
@@ -202,17 +203,18 @@ void Group::ThrowEnded(std::size_t member, int status) const {
   const Phase phase = own.phase;
   const std::string& name = plans_[member].name;
   if (phase == Phase::kRefused || phase == Phase::kFailed) {
-    throw GroupError(fmt::format("{}: {}", name, own.message), phase == Phase::kRefused);
+    const std::string line = fmt::format("{}: {}", name, own.message);
+    if (phase == Phase::kRefused) throw InputError(line);
+    throw RunFailure(line);
   }
   const std::string end = WIFSIGNALED(status)
                               ? fmt::format("crashed with signal {} ({})", WTERMSIG(status),
                                             strsignal(WTERMSIG(status)))
                               : fmt::format("ended early with status {}", WEXITSTATUS(status));
-  throw GroupError(fmt::format("{}: its process {} {}", name, end,
+  throw RunFailure(fmt::format("{}: its process {} {}", name, end,
                                phase == Phase::kPreparing ? "while it got ready"
                                                           : "between two iterations or "
-                                                            "in one: run it by itself"),
-                   false);
+                                                            "in one: run it by itself"));
 }
 
 void Group::CheckMembers() {
@@ -245,11 +247,10 @@ void Group::CheckCpus() const {
     const bool moved =
         std::any_of(own.cpus.begin(), own.cpus.end(), [&](int cpu) { return lacks(planned, cpu); });
     if (!gone && !moved) continue;
-    throw GroupError(
+    throw RunFailure(
         fmt::format("{}: it lost its CPUs {} during a window (a CPU went offline, or another "
                     "program changed the CPUs): run it again on CPUs that stay",
-                    plans_[i].name, fmt::join(planned, ",")),
-        false);
+                    plans_[i].name, fmt::join(planned, ",")));
   }
 }
 
@@ -265,9 +266,8 @@ bool Group::Await(const Done& done, GroupClock::time_point since, const char* wh
     if (waiting == plans_.size()) return true;
     if (Cancelled()) return false;
     if (GroupClock::now() > limit) {
-      throw GroupError(fmt::format("{}: hangs: it {} within {:g} s", plans_[waiting].name, what,
-                                   options_.most_seconds),
-                       false);
+      throw RunFailure(fmt::format("{}: hangs: it {} within {:g} s", plans_[waiting].name, what,
+                                   options_.most_seconds));
     }
     std::this_thread::sleep_for(kPoll);
   }

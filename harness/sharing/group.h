@@ -20,14 +20,6 @@
 
 namespace topdnn {
 
-// A member cannot start, crashes or hangs: one line with its name.
-class GroupError : public std::runtime_error {
- public:
-  GroupError(const std::string& message, bool input)
-      : std::runtime_error(message), about_input(input) {}
-  bool about_input;  // the workload's words are the cause (MemberRefusal)
-};
-
 struct GroupOptions {
   // A member that takes longer to get ready, or to return after the end of a window, hangs.
   double most_seconds = 300;
@@ -63,7 +55,7 @@ class Group {
 
   std::size_t size() const { return plans_.size(); }
 
-  // Returns once all members are ready; false if cancelled. Throws GroupError.
+  // Returns once all members are ready; false if cancelled. Throws RunFailure.
   bool AwaitReady();
   // Of a member that is ready.
   const std::vector<MemberStage>& stages(std::size_t member) const { return stages_[member]; }
@@ -71,7 +63,7 @@ class Group {
   const std::string& message(std::size_t member) const { return messages_[member]; }
 
   // Runs these members for a window; the others sleep. Returns the samples by member; absent if
-  // cancelled. Throws GroupError.
+  // cancelled. Throws RunFailure.
   std::optional<std::vector<WindowSamples>> RunWindow(const std::vector<bool>& active,
                                                       double seconds,
                                                       const WindowOptions& options = {});

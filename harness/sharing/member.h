@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -62,13 +61,6 @@ class Member {
   virtual void Run(const Window& window, IterationLog& log) = 0;
 };
 
-// The workload cannot run with these words or on this machine: one line. Thrown by
-// MemberPlan::make.
-class MemberRefusal : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 // What a member's process may use of its group.
 struct MemberPlace {
   std::vector<int> cpus;
@@ -79,7 +71,7 @@ struct MemberPlace {
 struct MemberPlan {
   std::string name;  // for messages
   std::vector<int> cpus;
-  // Called in the member's process, on its CPUs. May throw; MemberRefusal is about the input.
+  // Called in the member's process, on its CPUs. May throw; InputError is about the input.
   std::function<std::unique_ptr<Member>(const MemberPlace&)> make;
 };
 

@@ -16,6 +16,7 @@
 #include "harness/counters/clock.h"
 #include "harness/machine/machine.h"
 #include "harness/measure/flush.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
@@ -201,7 +202,7 @@ double OccupantLead(std::size_t occupied_bytes) {
 std::unique_ptr<Member> MakeOccupantMember(std::size_t cache_bytes) {
   const auto memory = static_cast<std::size_t>(std::max<std::int64_t>(AvailableMemory(), 0));
   if (cache_bytes / kCacheParts / kChains < sizeof(Line) || cache_bytes > memory / 2) {
-    throw MemberRefusal(
+    throw InputError(
         fmt::format("a cache of {} MiB cannot be occupied with {} MiB of free memory: free some",
                     cache_bytes >> 20, memory >> 20));
   }

@@ -32,7 +32,7 @@ double OccupantLead(std::size_t occupied_bytes);
 
 // Reads the lines of its part in a random order, over and over. In setting 0, it reads a few lines
 // that stay in its L1. Its only stage is the time of one access; four accesses are under way at
-// once. Throws MemberRefusal if there is too little memory.
+// once. Throws InputError if there is too little memory.
 std::unique_ptr<Member> MakeOccupantMember(std::size_t cache_bytes);
 
 }  // namespace topdnn

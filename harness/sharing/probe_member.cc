@@ -13,6 +13,7 @@
 #include "harness/machine/topology.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/probe.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
@@ -119,16 +120,16 @@ std::unique_ptr<Member> MakeProbeMember(const std::string& name, int threads) {
   if (name == kIdle) return std::make_unique<IdleMember>();
   const Load* const load = std::find_if(std::begin(kLoads), std::end(kLoads),
                                         [&name](const Load& known) { return name == known.name; });
-  if (load == std::end(kLoads)) throw MemberRefusal(fmt::format("no probe '{}'", name));
+  if (load == std::end(kLoads)) throw InputError(fmt::format("no probe '{}'", name));
   const Probe* const probe = ProbeOf(*load);
   if (probe == nullptr) {
-    throw MemberRefusal(
+    throw InputError(
         fmt::format("the probe '{}' is not supported on this CPU: take another probe", name));
   }
   std::string note;
   const auto memory = static_cast<std::size_t>(std::max<std::int64_t>(AvailableMemory(), 0));
   const std::size_t bytes = WorkingSet(ReadTopology(), load->level, threads, memory, note);
-  if (bytes == 0) throw MemberRefusal(fmt::format("{}: take another probe", note));
+  if (bytes == 0) throw InputError(fmt::format("{}: take another probe", note));
   return std::make_unique<ProbeMember>(name, *probe, threads, bytes);
 }
 

@@ -21,7 +21,7 @@ struct ProbeLoad {
 std::vector<ProbeLoad> ProbeLoads();
 
 // `threads` threads repeat the load's probe; an iteration takes about a millisecond. "idle" sleeps.
-// Throws MemberRefusal for an unknown name, and if this machine lacks the resource.
+// Throws InputError for an unknown name, and if this machine lacks the resource.
 std::unique_ptr<Member> MakeProbeMember(const std::string& name, int threads);
 
 }  // namespace topdnn

@@ -40,7 +40,7 @@ struct WindowHooks {
 };
 
 // Every round has a window of each kind. Every second round runs them in the reverse order, so that
-// a steady drift cancels out. A round that was cancelled is left out. Throws GroupError.
+// a steady drift cancels out. A round that was cancelled is left out. Throws RunFailure.
 KindRounds RunRoundsOf(Group& group, const std::vector<WindowKind>& kinds,
                        const SharingRoundOptions& options, const WindowHooks& hooks = {});
 
@@ -50,7 +50,7 @@ struct SharingRounds {
   bool cancelled = false;
 };
 
-// Windows of each member alone (their kinds are 0, 1, ...), and of all. Throws GroupError.
+// Windows of each member alone (their kinds are 0, 1, ...), and of all. Throws RunFailure.
 SharingRounds RunSharingRounds(Group& group, const SharingRoundOptions& options,
                                const WindowHooks& hooks = {}, const WindowOptions& window = {});
 

@@ -18,14 +18,15 @@
 #include <utility>
 #include <vector>
 
+#include "harness/text/errors.h"
 #include "harness/topdown/pipeline.h"
 
 namespace topdnn {
 
 // Wrong input: one line that says what is wrong, where, and how to fix it.
-class TopdownError : public std::runtime_error {
+class TopdownError : public InputError {
  public:
-  using std::runtime_error::runtime_error;
+  using InputError::InputError;
 };
 
 // A number that may be absent. Absence spreads through arithmetic, and a division by zero is

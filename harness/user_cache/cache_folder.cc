@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "harness/files/small_file.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 namespace {
@@ -30,7 +31,7 @@ constexpr std::uintmax_t kMaxBytes = 64U << 20;
 constexpr std::chrono::milliseconds kBetweenTries(2);
 
 [[noreturn]] void Fail(const fs::path& path, int error) {
-  throw std::runtime_error(fmt::format("{}: {}", path.string(), std::strerror(error)));
+  throw RunFailure(fmt::format("{}: {}", path.string(), std::strerror(error)));
 }
 
 // Creates the folder and its parents, accessible only to the owner. Also corrects the mode of a
@@ -70,8 +71,8 @@ class FolderLock {
     const auto deadline = std::chrono::steady_clock::now() + longest_wait;
     while (!TryOnce()) {
       if (std::chrono::steady_clock::now() > deadline) {
-        throw std::runtime_error(fmt::format("{}: other processes held the lock for {} ms",
-                                             path_.string(), longest_wait.count()));
+        throw RunFailure(fmt::format("{}: other processes held the lock for {} ms", path_.string(),
+                                     longest_wait.count()));
       }
       std::this_thread::sleep_for(kBetweenTries);
     }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/text/errors.h"
 #include "harness/text/one_line.h"
 #include "harness/width/width_watcher.h"
 
@@ -24,7 +25,7 @@ constexpr int kMostPackets = 1000;
 constexpr auto kRatePeriod = kWatchPeriod;
 
 [[noreturn]] void Refuse(const std::string& path, std::string_view why) {
-  throw ControlSocketError(fmt::format("--control {}: {}", OneLine(path), why));
+  throw InputError(fmt::format("--control {}: {}", OneLine(path), why));
 }
 
 sockaddr_un AddressOf(const std::string& path) {

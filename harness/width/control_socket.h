@@ -13,7 +13,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -23,18 +22,12 @@
 
 namespace topdnn {
 
-// The socket cannot be made: one line with the path, the reason and the fix.
-class ControlSocketError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 inline constexpr std::size_t kMaxControlClients = 16;
 
 class ControlSocket final : public WidthSource {
  public:
   // Makes the socket, mode 0600. Replaces the file of a socket that no process has open any more.
-  // `user` is the only user whose processes are served. Throws ControlSocketError for a path that
+  // `user` is the only user whose processes are served. Throws InputError for a path that
   // is too long, a file that is no socket, and a socket in use.
   ControlSocket(WidthControl& control, std::string path, uid_t user);
   // Removes the socket's file, if it is still this socket's.

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <stdexcept>
+
+#include "kernels/kernel/failed_kernel.h"
 
 namespace topdnn {
 
@@ -41,7 +42,7 @@ std::string TakeRunFailure() {
 
 void ThrowOnRunFailure() {
   if (const std::string failure = TakeRunFailure(); !failure.empty()) {
-    throw std::runtime_error(failure);
+    throw KernelFailed(failure);
   }
 }
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "kernels/op/request_error.h"
+
 namespace topdnn {
 
 namespace {
@@ -14,7 +16,7 @@ namespace {
 constexpr std::size_t kMaxName = 32;
 
 [[noreturn]] void Refuse(const std::string& path, const std::string& why) {
-  throw PluginError(fmt::format("--plugin {}: {}", path, why));
+  throw RequestError(fmt::format("--plugin {}: {}", path, why));
 }
 
 bool IsName(std::string_view name) {

@@ -3,19 +3,12 @@
 #ifndef TOPDNN_KERNELS_PLUGIN_LIBRARY_H_
 #define TOPDNN_KERNELS_PLUGIN_LIBRARY_H_
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "kernels/plugin/topdnn/plugin.h"
 
 namespace topdnn {
-
-// A plug-in that cannot be used. One line: the file, what is wrong and what to do.
-class PluginError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct PluginLibrary {
   std::string path;
@@ -26,7 +19,7 @@ struct PluginLibrary {
 };
 
 // Loads the library with all its symbols, and checks its table. It stays loaded. Runs code of the
-// library, which may crash. Throws PluginError.
+// library, which may crash. Throws RequestError.
 PluginLibrary OpenPlugin(const std::string& path);
 
 // A text of a plug-in: printable ASCII, with question marks for other characters, because reports

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/kernel/failed_kernel.h"
 #include "kernels/kernel/run_failure.h"
 #include "kernels/plugin/request_numbers.h"
 #include "kernels/tensor/addressing.h"
@@ -84,8 +85,8 @@ Layout LayoutNamed(const char* tag, const Operand& operand) {
       // (of another rank)
     }
   }
-  throw PluginFault(fmt::format("create gives {} the layout '{}', which is none for {}",
-                                NameOf(operand.arg), TextOf(tag), operand.shape.ToString()));
+  throw KernelFailed(fmt::format("create gives {} the layout '{}', which is none for {}",
+                                 NameOf(operand.arg), TextOf(tag), operand.shape.ToString()));
 }
 
 }  // namespace
@@ -160,7 +161,7 @@ void PluginKernel::Prepare(const std::map<Arg, void*>& memory) {
   loaded_ = false;
   const char* const why = table_.prepare(state_, list.operands().data(),
                                          static_cast<std::uint32_t>(list.operands().size()));
-  if (why != nullptr) throw PluginFault(fmt::format("prepare fails: {}", TextOf(why)));
+  if (why != nullptr) throw KernelFailed(fmt::format("prepare fails: {}", TextOf(why)));
 }
 
 const char* PluginKernel::LoadIfDue() noexcept {

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <variant>
 
@@ -14,20 +13,14 @@
 
 namespace topdnn {
 
-// A plug-in that breaks the rules of the interface. One line, without the plug-in's name.
-class PluginFault : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 class PluginKernel : public Kernel {
  public:
-  // Asks the plug-in. Throws PluginFault when it names a layout that does not exist.
+  // Asks the plug-in. Throws KernelFailed when it names a layout that does not exist.
   static std::variant<std::unique_ptr<PluginKernel>, Refusal> Make(const PluginLibrary& plugin,
                                                                    const KernelRequest& request);
   ~PluginKernel() override;
 
-  // Throws PluginFault with the plug-in's reason.
+  // Throws KernelFailed with the plug-in's reason.
   void Prepare(const std::map<Arg, void*>& memory) override;
   // Loads the weights if that is due, and computes.
   void Run() noexcept override;

@@ -13,6 +13,7 @@
 #include "kernels/kernel/failed_kernel.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/variant.h"
+#include "kernels/op/request_error.h"
 #include "kernels/plugin/plugin_kernel.h"
 #include "kernels/plugin/trial_process.h"
 
@@ -82,12 +83,12 @@ class TriedPlugin {
 PluginLibrary Load(const std::string& path, TrialProcess& process) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
-    throw PluginError(fmt::format("--plugin {}: no such file", path));
+    throw RequestError(fmt::format("--plugin {}: no such file", path));
   }
   const TrialAnswer answer = process.Run(TrialText(TrialKind::kLoad, path, {}));
   if (answer.verdict != Verdict::kGood) {
     const bool named = answer.text.starts_with("--plugin ");
-    throw PluginError(named ? answer.text : fmt::format("--plugin {}: {}", path, answer.text));
+    throw RequestError(named ? answer.text : fmt::format("--plugin {}: {}", path, answer.text));
   }
   return OpenPlugin(path);
 }
@@ -95,7 +96,7 @@ PluginLibrary Load(const std::string& path, TrialProcess& process) {
 void Register(const PluginLibrary& library, const std::shared_ptr<TrialProcess>& process) {
   const auto taken = FindVariant(library.name);
   if (taken || library.name == "auto" || library.name == "any") {
-    throw PluginError(
+    throw RequestError(
         fmt::format("--plugin {}: there is already a backend '{}': give the plug-in "
                     "another name",
                     library.path, library.name));

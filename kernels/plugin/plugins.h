@@ -15,7 +15,7 @@ namespace topdnn {
 
 // Loads the libraries that are not loaded yet, in order, and registers their kernels. The paths are
 // absolute. Call it before the process starts threads. A function of a plug-in may take
-// `most_seconds` in its check. Throws PluginError.
+// `most_seconds` in its check. Throws RequestError.
 void LoadPlugins(const std::vector<std::string>& paths, double most_seconds);
 
 // The plug-ins that are loaded.

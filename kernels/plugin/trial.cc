@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "kernels/check/kernel_problem.h"
+#include "kernels/kernel/failed_kernel.h"
 #include "kernels/kernel/run_failure.h"
 #include "kernels/kernel/thread_width.h"
 #include "kernels/op/problem.h"
@@ -154,7 +155,7 @@ class FencedRun {
     const FencedMemory& from = forward.memory_.at(Arg::kWorkspace);
     const FencedMemory& to = memory_.at(Arg::kWorkspace);
     if (from.bytes() != to.bytes()) {
-      throw PluginFault("create gives the workspace another size in backward than in forward");
+      throw KernelFailed("create gives the workspace another size in backward than in forward");
     }
     std::memcpy(to.data(), from.data(), from.bytes());
   }
@@ -173,17 +174,17 @@ class FencedRun {
     {
       const PluginStep step("load", most_seconds);
       if (const char* why = kernel_.LoadIfDue(); why != nullptr) {
-        throw PluginFault(fmt::format("load fails: {}", TextOf(why)));
+        throw KernelFailed(fmt::format("load fails: {}", TextOf(why)));
       }
     }
     {
       const PluginStep step("run", most_seconds);
       kernel_.Run();
     }
-    if (const std::string failure = TakeRunFailure(); !failure.empty()) throw PluginFault(failure);
+    if (const std::string failure = TakeRunFailure(); !failure.empty()) throw KernelFailed(failure);
     for (const KernelOperand& operand : kernel_.operands()) {
       if (memory_.at(operand.arg).Intact()) continue;
-      throw PluginFault(fmt::format("run writes outside of {}", NameOf(operand.arg)));
+      throw KernelFailed(fmt::format("run writes outside of {}", NameOf(operand.arg)));
     }
   }
 
@@ -214,7 +215,8 @@ class FencedRun {
   bool filled_ = false;
 };
 
-// Throws PluginFault when a result contains what Poison wrote, or another value that is not finite.
+// Throws KernelFailed when a result contains what Poison wrote, or another value that is not
+// finite.
 void RequireNumbers(const PluginKernel& kernel, const std::map<Arg, void*>& memory) {
   for (const KernelOperand& operand : kernel.operands()) {
     if (operand.direction == Direction::kIn || operand.arg == Arg::kWorkspace) continue;
@@ -222,8 +224,8 @@ void RequireNumbers(const PluginKernel& kernel, const std::map<Arg, void*>& memo
     const auto wrong = std::count_if(values.begin(), values.end(),
                                      [](double value) { return !std::isfinite(value); });
     if (wrong == 0) continue;
-    throw PluginFault(fmt::format("run leaves {} of {} elements of {} unwritten or not finite",
-                                  wrong, values.size(), NameOf(operand.arg)));
+    throw KernelFailed(fmt::format("run leaves {} of {} elements of {} unwritten or not finite",
+                                   wrong, values.size(), NameOf(operand.arg)));
   }
 }
 
@@ -260,7 +262,7 @@ class Check {
   }
 
  private:
-  // Runs twice and compares each time. Throws PluginFault.
+  // Runs twice and compares each time. Throws KernelFailed.
   void RunAt(FencedPlace place) {
     std::unique_ptr<FencedRun> forward;
     if (forward_ != nullptr) {
@@ -276,7 +278,7 @@ class Check {
       RequireNumbers(*kernel_, run.Bound());
       const CaseCheck check =
           CompareWithReference(problem_, *kernel_, run.Bound(), plugin_.name, "");
-      if (!check.agrees) throw PluginFault(check.reason);
+      if (!check.agrees) throw KernelFailed(check.reason);
     }
   }
 

@@ -6,10 +6,10 @@
 
 #include <cstdint>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "kernels/op/request_error.h"
 #include "kernels/tensor/tensor.h"
 #include "networks/graph/graph.h"
 #include "networks/plan/plan.h"
@@ -17,9 +17,9 @@
 namespace topdnn {
 
 // Values that do not fit the network. One line with the layers and parameters.
-class ParameterError : public std::runtime_error {
+class ParameterError : public RequestError {
  public:
-  using std::runtime_error::runtime_error;
+  using RequestError::RequestError;
 };
 
 // f32, row-major, by "LAYER/PARAMETER": "conv1/weights". A batch normalization also has its

@@ -22,14 +22,15 @@
 
 #include "kernels/batchnorm/fold.h"
 #include "kernels/kernel/kernel.h"
+#include "kernels/op/request_error.h"
 #include "networks/graph/graph.h"
 
 namespace topdnn {
 
 // A request that cannot be planned. One line: layer, reason and fix.
-class PlanError : public std::runtime_error {
+class PlanError : public RequestError {
  public:
-  using std::runtime_error::runtime_error;
+  using RequestError::RequestError;
 };
 
 enum class StagePass { kForward, kBackwardData, kBackwardWeights, kUpdate, kReorder, kLoss };

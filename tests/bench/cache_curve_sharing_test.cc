@@ -133,8 +133,8 @@ TEST(HeldShareTest, IsTheShareOfHits) {
 }
 
 TEST(OccupantTest, ACacheLargerThanMemoryIsRefused) {
-  EXPECT_THROW(MakeOccupantMember(std::size_t{1} << 60), MemberRefusal);
-  EXPECT_THROW(MakeOccupantMember(0), MemberRefusal);
+  EXPECT_THROW(MakeOccupantMember(std::size_t{1} << 60), InputError);
+  EXPECT_THROW(MakeOccupantMember(0), InputError);
 }
 
 bool HasNeighbour() {

@@ -277,7 +277,7 @@ TEST(Transport, AWaitThatIsTooLongEndsWithTheRank) {
   try {
     rank.Wait(0);
     FAIL() << "the other rank never begins";
-  } catch (const TransportError& error) {
+  } catch (const RunFailure& error) {
     EXPECT_THAT(error.what(), HasSubstr("has waited 0.01 s for rank 0, which hangs"));
   }
 }

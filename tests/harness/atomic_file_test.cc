@@ -35,7 +35,7 @@ class AtomicFileTest : public testing::Test {
   static std::string WhyRefused(const std::string& path) {
     try {
       WriteFileAtomically(path, "new");
-    } catch (const ReportError& error) {
+    } catch (const std::runtime_error& error) {
       return error.what();
     }
     return "it was written";
@@ -66,7 +66,7 @@ TEST_F(AtomicFileTest, AReadOnlyFileIsRefusedAndKept) {
   folder_.Write("file", "old");
   chmod(In("file").c_str(), 0444);
   EXPECT_THAT(WhyRefused(In("file")), HasSubstr("read-only"));
-  EXPECT_THROW(CheckWritable(In("file")), ReportError);
+  EXPECT_THROW(CheckWritable(In("file")), InputError);
   EXPECT_EQ(Contents(In("file")), "old");
   EXPECT_EQ(Files(), 1u);
 }
@@ -108,13 +108,13 @@ TEST_F(AtomicFileTest, ANameMayBeAsLongAsTheFileSystemAllows) {
   CheckWritable(longest);
   WriteFileAtomically(longest, "new");
   EXPECT_EQ(Contents(longest), "new");
-  EXPECT_THROW(CheckWritable(In(std::string(256, 'n'))), ReportError);
+  EXPECT_THROW(CheckWritable(In(std::string(256, 'n'))), InputError);
 }
 
 TEST_F(AtomicFileTest, APipeWithoutAReaderIsRefusedAtOnce) {
   ASSERT_EQ(mkfifo(In("pipe").c_str(), 0600), 0);
   EXPECT_THAT(WhyRefused(In("pipe")), HasSubstr("without a reader"));
-  EXPECT_THROW(CheckWritable(In("pipe")), ReportError);
+  EXPECT_THROW(CheckWritable(In("pipe")), InputError);
   const int reader = open(In("pipe").c_str(), O_RDONLY | O_NONBLOCK);
   CheckWritable(In("pipe"));
   WriteFileAtomically(In("pipe"), "new");
@@ -153,11 +153,11 @@ TEST_F(AtomicFileTest, OutputsDifferFromInputsAndEachOther) {
   std::filesystem::create_symlink("input", In("link"));
   std::filesystem::create_hard_link(In("input"), In("hard"));
   for (const char* name : {"input", "link", "hard"}) {
-    EXPECT_THROW(CheckOutputs({In(name)}, {In("input")}), ReportError) << name;
+    EXPECT_THROW(CheckOutputs({In(name)}, {In("input")}), InputError) << name;
   }
-  EXPECT_THROW(CheckOutputs({In("new"), In("new")}, {}), ReportError);
-  EXPECT_THROW(CheckOutputs({In("new"), In("./new")}, {}), ReportError);
-  EXPECT_THROW(CheckOutputs({"-", "-"}, {}), ReportError);
+  EXPECT_THROW(CheckOutputs({In("new"), In("new")}, {}), InputError);
+  EXPECT_THROW(CheckOutputs({In("new"), In("./new")}, {}), InputError);
+  EXPECT_THROW(CheckOutputs({"-", "-"}, {}), InputError);
   CheckOutputs({In("new"), "", In("other"), "/dev/null", "/dev/null"}, {In("input"), ""});
   EXPECT_EQ(Contents(In("input")), "in");
 }

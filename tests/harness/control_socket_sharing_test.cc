@@ -128,7 +128,7 @@ TEST_F(ControlSocketTest, ASocketInUseIsRefused) {
   try {
     const ControlSocket second(other, path_, geteuid());
     FAIL();
-  } catch (const ControlSocketError& error) {
+  } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("another process has this socket open"));
   }
   EXPECT_NE(Client(path_).Ask(kStatus), "");  // the first one still serves
@@ -149,7 +149,7 @@ TEST_F(ControlSocketTest, TheFileOfADeadProcessIsReplaced) {
 
 TEST_F(ControlSocketTest, AFileThatIsNoSocketStays) {
   std::ofstream(path_) << "mine";
-  EXPECT_THROW(Serve(), ControlSocketError);
+  EXPECT_THROW(Serve(), InputError);
   std::ifstream file(path_);
   std::string text;
   file >> text;
@@ -161,7 +161,7 @@ TEST_F(ControlSocketTest, ALongPathIsRefusedInOneLine) {
   try {
     Serve();
     FAIL();
-  } catch (const ControlSocketError& error) {
+  } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("at most 107 bytes"));
     EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
   }

@@ -61,8 +61,10 @@ std::string ErrorOf(const MemberPlan& bad, double most_seconds = 60) {
   try {
     Group group({SleeperPlan("good"), bad}, {.most_seconds = most_seconds});
     if (group.AwaitReady()) group.RunWindow({true, true}, 0.05);
-  } catch (const GroupError& error) {
-    message = (error.about_input ? "input: " : "") + std::string(error.what());
+  } catch (const InputError& error) {
+    message = std::string("input: ") + error.what();
+  } catch (const RunFailure& error) {
+    message = error.what();
   }
   // No child is left, not even a zombie.
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
@@ -193,7 +195,7 @@ TEST(GroupTest, AnErrorOfAMemberIsPassedOn) {
   const auto throws = [](auto error) {
     return PlanOf("bad", [error](const MemberPlace&) -> std::unique_ptr<Member> { throw error; });
   };
-  EXPECT_EQ(ErrorOf(throws(MemberRefusal("unknown word"))), "input: bad: unknown word");
+  EXPECT_EQ(ErrorOf(throws(InputError("unknown word"))), "input: bad: unknown word");
   EXPECT_EQ(ErrorOf(throws(std::runtime_error("no device"))), "bad: no device");
   EXPECT_EQ(ErrorOf(SleeperPlan("bad", [] { throw std::runtime_error("in a run"); })),
             "bad: in a run");

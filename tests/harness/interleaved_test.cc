@@ -75,7 +75,7 @@ TEST_F(InterleavedTest, ConditionsHaveTheSameStages) {
   const std::vector<TimedStage> one = {stages_.front()};
   const std::vector<Condition> conditions = {ConditionNamed("a", stages_),
                                              ConditionNamed("b", one)};
-  EXPECT_THROW(RunInterleaved(conditions, {}), MeasureError);
+  EXPECT_THROW(RunInterleaved(conditions, {}), InputError);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(JobTraceTest, ABadLineIsNamed) {
     try {
       Parse(text);
       ADD_FAILURE() << "accepted: " << message;
-    } catch (const TraceError& error) {
+    } catch (const InputError& error) {
       const std::string what = error.what();
       EXPECT_THAT(what, HasSubstr(message));
       EXPECT_EQ(what.find('\n'), std::string::npos) << what;

@@ -262,13 +262,13 @@ TEST_F(MeasureTest, ProgressHasPhasesAndStaysInBounds) {
 }
 
 TEST_F(MeasureTest, RefusesInvalidSequencesAndOptions) {
-  EXPECT_THROW(MeasureSequence({}, options), MeasureError);
+  EXPECT_THROW(MeasureSequence({}, options), InputError);
   const std::array<TimedStage, 1> hollow = {{{"hollow", {}}}};
-  EXPECT_THROW(MeasureSequence(hollow, options), MeasureError);
+  EXPECT_THROW(MeasureSequence(hollow, options), InputError);
   options.iterations = 0;
-  EXPECT_THROW(MeasureSequence(stages, options), MeasureError);
+  EXPECT_THROW(MeasureSequence(stages, options), InputError);
   options.iterations = std::int64_t{1} << 40;
-  EXPECT_THROW(MeasureSequence(stages, options), MeasureError);
+  EXPECT_THROW(MeasureSequence(stages, options), InputError);
 }
 
 // Each reading of the clock takes 10 ns.

@@ -105,7 +105,7 @@ TEST(RecordingTest, RefusesEveryTruncationInOneLine) {
     try {
       ParseRecording(good.substr(0, size), "r.json");
       ADD_FAILURE() << size;
-    } catch (const RecordingError& error) {
+    } catch (const InputError& error) {
       const std::string message = error.what();
       EXPECT_EQ(message.find("r.json"), 0u);
       EXPECT_EQ(message.find('\n'), std::string::npos);
@@ -123,13 +123,13 @@ void Spoil(nlohmann::ordered_json& root, nlohmann::ordered_json& part, int& spoi
       if (key == "scheduler_time" || key == "throttled_seconds") {
         EXPECT_NO_THROW(ParseRecording(root.dump(), "r")) << "earlier recordings lack " << key;
       } else {
-        EXPECT_THROW(ParseRecording(root.dump(), "r"), RecordingError) << "without " << key;
+        EXPECT_THROW(ParseRecording(root.dump(), "r"), InputError) << "without " << key;
       }
       for (const nlohmann::ordered_json& wrong : wrong_values) {
         if (wrong.type() == value.type() && !value.is_number()) continue;
         if (wrong.is_number() && (key == "ratio" || key == "low" || key == "high")) continue;
         part[key] = wrong;
-        EXPECT_THROW(ParseRecording(root.dump(), "r"), RecordingError) << key << " " << wrong;
+        EXPECT_THROW(ParseRecording(root.dump(), "r"), InputError) << key << " " << wrong;
         ++spoilt;
       }
       part[key] = value;
@@ -163,10 +163,10 @@ TEST(RecordingTest, RefusesPartsThatDoNotFitEachOther) {
         R"([{"op": "replace", "path": "/in_network/regions", "value": []}])",
         R"([{"op": "replace", "path": "/in_network/regions/1", "value": 3}])"}) {
     const auto wrong = root.patch(nlohmann::ordered_json::parse(patch));
-    EXPECT_THROW(ParseRecording(wrong.dump(), "r"), RecordingError) << patch;
+    EXPECT_THROW(ParseRecording(wrong.dump(), "r"), InputError) << patch;
   }
-  EXPECT_THROW(ParseRecording(std::string(100'000, '['), "r"), RecordingError);
-  EXPECT_THROW(ReadRecording("/no/such/file"), RecordingError);
+  EXPECT_THROW(ParseRecording(std::string(100'000, '['), "r"), InputError);
+  EXPECT_THROW(ReadRecording("/no/such/file"), InputError);
 }
 
 }  // namespace

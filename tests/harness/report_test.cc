@@ -236,14 +236,14 @@ TEST_F(FolderTest, AFailedWriteIsOneLine) {
       try {
         check ? CheckWritable(path) : WriteFileAtomically(path, "x");
         ADD_FAILURE() << "wrote '" << path << "'";
-      } catch (const ReportError& error) {
+      } catch (const InputError& error) {
         const std::string what = error.what();
         EXPECT_NE(what.find("'" + path + "'"), std::string::npos);
         EXPECT_EQ(what.find('\n'), std::string::npos);
       }
     }
   }
-  EXPECT_THROW(WriteFileAtomically("/dev/full", "x"), ReportError);
+  EXPECT_THROW(WriteFileAtomically("/dev/full", "x"), WriteError);
   EXPECT_EQ(Files(), 0u);
 }
 

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/kernel/failed_kernel.h"
+
 namespace topdnn {
 namespace {
 
@@ -19,7 +21,7 @@ TEST(RunFailureTest, TheFirstFailureIsKeptUntilItIsTaken) {
   EXPECT_EQ(TakeRunFailure(), "");
   EXPECT_NO_THROW(ThrowOnRunFailure());
   RecordRunFailure("another", 2);
-  EXPECT_THROW(ThrowOnRunFailure(), std::runtime_error);
+  EXPECT_THROW(ThrowOnRunFailure(), KernelFailed);
 }
 
 TEST(RunFailureTest, AnyThreadMayRecordOne) {

@@ -155,7 +155,7 @@ TEST(PluginTest, AFaultOfAKernelIsNamed) {
 std::string ErrorOf(const std::string& path) try {
   LoadPlugins({path}, kFewSeconds);
   return "";
-} catch (const PluginError& error) {
+} catch (const RequestError& error) {
   return error.what();
 }
 

@@ -20,6 +20,7 @@
 #include "bench/workload/stage_calls.h"
 #include "harness/measure/measure.h"
 #include "harness/statistics/summary.h"
+#include "harness/text/errors.h"
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/conv/conv.h"
 #include "kernels/kernel/thread_width.h"
@@ -341,7 +342,7 @@ class NetworkRace {
     int rounds = kRounds;
     const auto begin = std::chrono::steady_clock::now();
     for (int round = 0; round < rounds; ++round) {
-      if (Interrupted()) throw std::runtime_error("interrupted");
+      if (Interrupted()) throw Interruption();
       for (std::size_t i = 0; i < contenders_.size(); ++i) {
         // The order alternates, so that no plan always follows the same other plan.
         const std::size_t at = round % 2 == 0 ? i : contenders_.size() - 1 - i;

@@ -22,7 +22,7 @@ namespace topdnn {
 // returns a line about it; otherwise does nothing and returns "". Plans the network several times
 // and runs up to 28 steps of each plan, or 140 short ones: seconds to a minute. The choice is
 // cached (selection_cache.h) unless the machine was disturbed. Throws as PlanWorkload and
-// TrainingImages do, and std::runtime_error when interrupted.
+// TrainingImages do, and Interruption when interrupted.
 std::string ChooseInNetwork(WorkloadOptions& options, bool training);
 // The same with another cache than the user's.
 std::string ChooseInNetworkWith(SelectionCache& cache, WorkloadOptions& options, bool training);

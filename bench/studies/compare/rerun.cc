@@ -14,6 +14,7 @@
 #include "bench/studies/process/temporary_folder.h"
 #include "bench/studies/results/result_file.h"
 #include "harness/report/registry.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
@@ -47,7 +48,7 @@ ComparedRun RunOnce(const Side& side, const std::filesystem::path& folder) {
   std::error_code ignored;
   std::filesystem::remove(json, ignored);
   const ChildOutcome outcome = RunChild(child);
-  if (Interrupted()) throw NothingMeasured("interrupted before the last run");
+  if (Interrupted()) throw Interruption("interrupted before the last run");
   // (an INVALID step is a result, too)
   const bool ended = outcome.end == ChildOutcome::End::kExited &&
                      (outcome.status == kExitGood || outcome.status == kExitWrong);

@@ -80,7 +80,7 @@ struct CorunGroup {
 // The CPUs of each workload. Throws UsageError for CPUs that may not be used or are too few.
 CpuShares CpusOfCorun(const std::vector<CorunWorkload>& workloads, const Topology& topology);
 
-// Throws UsageError and GroupError.
+// Throws UsageError and RunFailure.
 CorunGroup RunCorun(const std::vector<CorunWorkload>& workloads, const Topology& topology,
                     const CorunSettings& settings);
 

@@ -22,6 +22,7 @@
 #include "harness/measure/measure_loop.h"
 #include "harness/results/stage_record.h"
 #include "harness/statistics/summary.h"
+#include "harness/text/errors.h"
 #include "kernels/kernel/run_failure.h"
 #include "kernels/kernel/thread_width.h"
 
@@ -193,10 +194,8 @@ std::unique_ptr<Member> MakeNetworkMember(WorkloadOptions options, bool training
   try {
     FitToData(options);
     return std::make_unique<NetworkMember>(options, training, counting);
-  } catch (const UsageError& error) {
-    throw MemberRefusal(error.what());
   } catch (const DatasetError& error) {
-    throw MemberRefusal(error.what());
+    throw InputError(error.what());
   }
 }
 

@@ -13,7 +13,7 @@ namespace topdnn {
 
 // Plans the network, checks every stage against the reference, warms up, and counts a step. Its
 // message is a CountsMessage, and in a window of kCountedWindow it reads the PMU. Throws
-// MemberRefusal for options that are not possible, and std::runtime_error for a result that
+// InputError for options that are not possible, and std::runtime_error for a result that
 // disagrees.
 std::unique_ptr<Member> MakeNetworkMember(WorkloadOptions options, bool training,
                                           const CorunCounting& counting = {});

@@ -12,6 +12,7 @@
 #include "bench/command_line/command_words.h"
 #include "harness/sharing/member.h"
 #include "harness/statistics/summary.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
@@ -198,7 +199,7 @@ void Partitions::Enter(std::size_t workload) {
   try {
     groups_[workload]->Add(getpid());
   } catch (const ResctrlError& error) {
-    throw MemberRefusal(error.what());
+    throw InputError(error.what());
   }
 }
 

@@ -69,7 +69,7 @@ class Partitions {
   const CacheControl* cache() const { return LastCacheControl(machine_); }
 
   // Moves the calling process into the workload's group. Call it in the workload's own process,
-  // before it starts threads. Throws MemberRefusal.
+  // before it starts threads. Throws InputError.
   void Enter(std::size_t workload);
   // Gives the workload these ways of every domain. Throws ResctrlError.
   void SetWays(std::size_t workload, std::uint64_t mask);

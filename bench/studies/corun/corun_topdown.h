@@ -30,7 +30,7 @@ GroupCounts NoCounts(std::size_t members);
 
 // The counts of a group that is ready. `first`: by member the one that counted the same workload
 // exactly. Reads the PMU in rounds of windows, if a member can; `options` has their least length.
-// Throws GroupError.
+// Throws RunFailure.
 GroupCounts CountGroup(Group& group, const std::vector<std::size_t>& first,
                        const SharingRoundOptions& options);
 

@@ -7,6 +7,7 @@
 #include "bench/studies/cosched/measured_jobs.h"
 #include "bench/studies/cosched/others_share.h"
 #include "harness/scheduling/simulator.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
@@ -150,7 +151,7 @@ SpeedCheck CheckSpeed(std::span<const TraceJob> kinds, const SpeedSettings& sett
     return Check(kinds, settings).Run();
   } catch (const MeasureCancelled&) {
     return {.curves = {}, .losses = {}, .others = {}, .failure = "interrupted"};
-  } catch (const CoschedError& error) {
+  } catch (const RunFailure& error) {
     return {.curves = {}, .losses = {}, .others = {}, .failure = error.what()};
   }
 }

@@ -9,7 +9,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,12 +17,6 @@
 #include "harness/scheduling/trace.h"
 
 namespace topdnn {
-
-// Thrown if a job fails while it is measured. The message is one line.
-class CoschedError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct SpeedSettings {
   JobLaunch launch;
@@ -46,7 +39,7 @@ struct MeasuredSpeed {
   std::optional<double> others;
 };
 
-// Throws CoschedError. Incomplete if cancelled.
+// Throws RunFailure. Incomplete if cancelled.
 MeasuredSpeed MeasureSpeed(std::span<const TraceJob> kinds, const SpeedSettings& settings);
 
 // {"curves": [{"network", "mode", "batch", "startup_seconds", "change_seconds", "steps": [{"width",

@@ -7,6 +7,8 @@
 #include <thread>
 #include <utility>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 
 namespace {
@@ -54,8 +56,8 @@ void MeasuredJobs::Await(const std::function<bool()>& done) {
       processes_[j]->Poll(CoschedClock::now());
       if (!processes_[j]->ended()) continue;
       const std::string& fault = processes_[j]->fault();
-      throw CoschedError(fmt::format("the job {} {}", KindText(jobs_[j]),
-                                     fault.empty() ? "ended too early" : fault));
+      throw RunFailure(fmt::format("the job {} {}", KindText(jobs_[j]),
+                                   fault.empty() ? "ended too early" : fault));
     }
     if (done()) return;
     std::this_thread::sleep_for(kTick);
@@ -136,7 +138,7 @@ void MeasuredJobs::AwaitEnd(std::size_t job) {
     std::this_thread::sleep_for(kTick);
   }
   if (process.fault().empty()) return;
-  throw CoschedError(fmt::format("the job {} {}", KindText(jobs_[job]), process.fault()));
+  throw RunFailure(fmt::format("the job {} {}", KindText(jobs_[job]), process.fault()));
 }
 
 }  // namespace topdnn

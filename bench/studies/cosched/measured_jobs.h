@@ -21,7 +21,7 @@ double SecondsBetween(CoschedClock::time_point begin, CoschedClock::time_point e
 // "cnn train batch 64".
 std::string KindText(const TraceJob& job);
 
-// The functions poll the jobs while they wait. They throw CoschedError if a job ends or fails, and
+// The functions poll the jobs while they wait. They throw RunFailure if a job ends or fails, and
 // MeasureCancelled.
 class MeasuredJobs {
  public:

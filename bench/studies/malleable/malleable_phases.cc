@@ -9,7 +9,6 @@
 #include <limits>
 #include <random>
 #include <span>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -17,6 +16,7 @@
 #include "bench/studies/malleable/width_requests.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/machine/thread_cpus.h"
+#include "harness/text/errors.h"
 #include "harness/width/width_limits.h"
 
 namespace topdnn {
@@ -187,7 +187,7 @@ class Asking {
     const Clock::time_point begin = Clock::now();
     while (control_.current() != width && !abandoned_) {
       if (Clock::now() - begin > kPatience) {
-        throw std::runtime_error(
+        throw RunFailure(
             fmt::format("the run does not get {} threads within {} s", width, kPatience.count()));
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -327,7 +327,7 @@ Oversubscription TimeOnOneCpu(const PhaseSettings& settings, WidthControl& contr
   control.SetWidth(times.threads);
   const std::vector<int> one = {AllowedCpus().cpus.front()};
   const ProcessOnCpus kept(one);
-  if (!kept.failure().empty()) throw std::runtime_error(kept.failure());
+  if (!kept.failure().empty()) throw RunFailure(kept.failure());
   const int limit = WidthLimit(AffinityOfProcess());
   run.Prepare(limit);
   for (int round = 0; round < kRounds && !control.stopped(); ++round) {

@@ -41,13 +41,9 @@ std::unique_ptr<WidthWatcher> WatchWidth(WidthControl& control, const std::strin
   std::vector<std::unique_ptr<WidthSource>> sources;
   ControlSocket* socket = nullptr;
   if (!socket_path.empty()) {
-    try {
-      auto made = std::make_unique<ControlSocket>(control, socket_path, geteuid());
-      socket = made.get();
-      sources.push_back(std::move(made));
-    } catch (const ControlSocketError& error) {
-      throw UsageError(error.what());
-    }
+    auto made = std::make_unique<ControlSocket>(control, socket_path, geteuid());
+    socket = made.get();
+    sources.push_back(std::move(made));
   }
   sources.push_back(std::make_unique<WidthSignals>(control, [socket, folder] {
     if (socket != nullptr) socket->RemoveFile();

@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <exception>
-#include <stdexcept>
+
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
@@ -38,7 +39,7 @@ const WidthKernels& WidthKernelsMaker::Await(int width) {
   for (;;) {
     if (const WidthKernels* kernels = FindOrAsk(width)) return *kernels;
     if (wanted.state.load() == State::kFailed) {
-      throw std::runtime_error(fmt::format("no kernels for {} threads: {}", width, wanted.failure));
+      throw RunFailure(fmt::format("no kernels for {} threads: {}", width, wanted.failure));
     }
     const int asked = asked_.load();
     if (asked != kNothing) asked_.wait(asked);

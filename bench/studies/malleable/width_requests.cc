@@ -15,6 +15,7 @@
 #include "bench/studies/malleable/control_client.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/machine/thread_cpus.h"
+#include "harness/text/errors.h"
 #include "harness/width/width_limits.h"
 #include "harness/width/width_watcher.h"
 
@@ -45,7 +46,7 @@ class BySignal final : public WidthRequester {
       kill(getpid(), before > width ? SIGUSR1 : SIGUSR2);
       // The next one would be merged with this one if it were sent before this one is read.
       while (control_.wanted() == before) {
-        if (Clock::now() - begin > kPatience) throw std::runtime_error("a signal has no effect");
+        if (Clock::now() - begin > kPatience) throw RunFailure("a signal has no effect");
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       }
     }
@@ -58,19 +59,18 @@ class BySignal final : public WidthRequester {
 class BySocket final : public WidthRequester {
  public:
   explicit BySocket(const std::string& path) : client_(path) {
-    if (!client_.Connect()) throw std::runtime_error(path + ": the control socket does not accept");
+    if (!client_.Connect()) throw RunFailure(path + ": the control socket does not accept");
   }
 
   void Ask(int width) override {
-    if (!client_.SetWidth(width))
-      throw std::runtime_error(client_.path() + ": nothing can be sent");
+    if (!client_.SetWidth(width)) throw RunFailure(client_.path() + ": nothing can be sent");
     pollfd wait = {.fd = client_.fd(), .events = POLLIN, .revents = 0};
     poll(&wait, 1, std::chrono::milliseconds(kPatience).count());
     const std::optional<std::string> packet = client_.Receive();
     const auto reply = packet ? ParseControlReply(*packet) : std::nullopt;
     if (!reply || !reply->error.empty()) {
-      throw std::runtime_error(fmt::format("{}: width {} is refused: {}", client_.path(), width,
-                                           reply ? reply->error : "no valid reply"));
+      throw RunFailure(fmt::format("{}: width {} is refused: {}", client_.path(), width,
+                                   reply ? reply->error : "no valid reply"));
     }
   }
 
@@ -97,7 +97,7 @@ class ByQuota final : public WidthRequester {
     const auto count = static_cast<std::size_t>(width);
     if (count >= cpus_.size()) return;
     kept_ = std::make_unique<ProcessOnCpus>(std::span(cpus_).first(count));
-    if (!kept_->failure().empty()) throw std::runtime_error(kept_->failure());
+    if (!kept_->failure().empty()) throw RunFailure(kept_->failure());
   }
 
  private:

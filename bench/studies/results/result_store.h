@@ -32,7 +32,7 @@ class ResultStore {
   static std::filesystem::path FolderOfUser();
 
   // Stores a result: a JSON file, or each case of a sweep's folder. Returns the IDs. Throws
-  // UsageError for a file that is no result, and ReportError if the store cannot be written.
+  // UsageError for a file that is no result, and InputError if the store cannot be written.
   std::vector<std::string> Add(const std::string& path) const;
   // Stores a result of a machine under this ID, unless the store has a run of that ID. Returns
   // whether it was stored. Throws as Add.

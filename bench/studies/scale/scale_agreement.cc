@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/ending.h"
 #include "bench/machine/libraries.h"
 #include "harness/machine/cpu.h"
 #include "harness/machine/machine.h"
@@ -73,15 +74,8 @@ RankIdentity IdentityOf(const Json& json) {
 // The message and the exit status of a failed setup.
 std::pair<std::string, int> ExplainFailure(const std::exception_ptr& failure) {
   if (failure == nullptr) return {"", kExitGood};
-  try {
-    std::rethrow_exception(failure);
-  } catch (const UsageError& error) {
-    return {error.what(), kExitUsage};
-  } catch (const std::bad_alloc&) {
-    return {"out of memory: take a smaller --batch, or fewer ranks on a node", kExitWrong};
-  } catch (const std::exception& error) {
-    return {error.what(), typeid(error) == typeid(std::runtime_error) ? kExitWrong : kExitUsage};
-  }
+  Ending ending = EndingOf(failure);
+  return {std::move(ending.line), ending.status};
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::string CsvField(std::string_view text);
 // Top-Down node "topdown:NAME".
 std::string CsvText(const Report& report);
 
-// Throws ReportError if the file cannot be written.
+// Throws InputError if the file cannot be written.
 void WriteCsv(const Report& report, const std::string& path);
 
 }  // namespace topdnn

@@ -12,13 +12,13 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "kernels/eltwise/integer_steps.h"
+#include "kernels/op/request_error.h"
 #include "kernels/quantization/quantize.h"
 #include "networks/onnx/import/importer.h"
 #include "networks/onnx/model/model.h"
@@ -27,9 +27,9 @@
 namespace topdnn {
 
 // A node that is not supported, with the reason. The import continues, to find all such nodes.
-class UnsupportedNode : public std::runtime_error {
+class UnsupportedNode : public RequestError {
  public:
-  using std::runtime_error::runtime_error;
+  using RequestError::RequestError;
 };
 
 // Padding by a Pad node around an image. The next window operation must apply it.

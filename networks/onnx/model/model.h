@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/op/request_error.h"
 #include "kernels/tensor/tensor.h"
 
 namespace topdnn {
@@ -24,9 +25,9 @@ inline constexpr std::int64_t kOldestOpset = 6;
 inline constexpr std::int64_t kNewestOpset = 26;
 
 // A model that cannot be read. One line: what, where and the fix.
-class OnnxError : public std::runtime_error {
+class OnnxError : public RequestError {
  public:
-  using std::runtime_error::runtime_error;
+  using RequestError::RequestError;
 };
 
 // Row-major. The number of bytes matches the shape.
