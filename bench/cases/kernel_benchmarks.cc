@@ -11,7 +11,9 @@
 #include "bench/cases/benchmark_rows.h"
 #include "bench/cases/kernel_timing.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/command_line/sudden_end.h"
 #include "bench/machine/measured_ceilings.h"
+#include "harness/measure/watched_run.h"
 #include "harness/results/validity.h"
 #include "kernels/kernel/run_failure.h"
 #include "kernels/kernel/variant.h"
@@ -91,6 +93,7 @@ void SetKernelRecord(const LoadedCase& loaded, DataType type, Record& record,
 void RunCase(benchmark::State& state, const CaseKey& key, const std::string& name,
              const AutoVariant& automatic, BenchmarkCases& cases) {
   static LoadedCase loaded;
+  const WatchedRun watched(name.c_str());
   const bool again = loaded.name == name;
   try {
     if (!again) {
@@ -115,7 +118,10 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
   timing.cold = key.cold;
   timing.iterations = static_cast<std::int64_t>(state.max_iterations);
   timing.warm = again;
-  auto [record, samples] = MeasureKernel(loaded.name, *loaded.kernel, timing);
+  auto [record, samples] = [&] {
+    const HangWatch watch(/*warm=*/again);
+    return MeasureKernel(loaded.name, *loaded.kernel, timing);
+  }();
   if (const std::string failure = TakeRunFailure(); !failure.empty()) {
     ++cases.failed;
     state.SkipWithError(("FAILED: " + failure).c_str());

@@ -16,6 +16,7 @@
 #include "bench/command_line/plugin_words.h"
 #include "bench/command_line/process_setup.h"
 #include "bench/command_line/program_parser.h"
+#include "bench/command_line/sudden_end.h"
 #include "harness/text/one_line.h"
 #include "kernels/op/registrations.h"
 
@@ -174,8 +175,14 @@ int Run(int argc, char** argv, std::error_code& output) {
 
 int RunCommandLine(int argc, char** argv) {
   SetUpProcess();
+  int status = kExitGood;
+  if (IsRescue(argc, argv, status)) return status;
   std::error_code output;
-  const int status = Run(argc, argv, output);
+  try {
+    status = Run(argc, argv, output);
+  } catch (const std::exception&) {  // of its preparation
+    status = Explain(std::current_exception());
+  }
   return FinishOutput(status, output);
 }
 

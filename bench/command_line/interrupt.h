@@ -1,5 +1,9 @@
-// SIGINT and SIGTERM as a flag. The first of them sets the flag: the command then writes its
-// results and ends with status 130. The second ends the program at once.
+// SIGINT and SIGTERM. Before a command asks for them, each ends the program at once, with status
+// 130 and without temporary files. For a command that asks, the first one sets a flag: the command
+// then writes its results and ends with status 130. The second one ends the program at once.
+//
+// SIGTERM also has a limit of time, because a library may be in an endless loop: the command has to
+// notice the flag within a second, and to end within five.
 
 #ifndef TOPDNN_BENCH_COMMAND_LINE_INTERRUPT_H_
 #define TOPDNN_BENCH_COMMAND_LINE_INTERRUPT_H_
@@ -8,10 +12,18 @@
 
 namespace topdnn {
 
+// Called once, before the program runs.
+void EndOnInterrupt();
+
 // Installs the handlers (once) and returns the flag.
 const std::atomic<bool>& InterruptFlag();
 
-inline bool Interrupted() { return InterruptFlag().load(std::memory_order_relaxed); }
+// Records that the command noticed the flag. Returns true.
+bool NoticeInterrupt();
+
+inline bool Interrupted() {
+  return InterruptFlag().load(std::memory_order_relaxed) && NoticeInterrupt();
+}
 
 }  // namespace topdnn
 

@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/command_line/sudden_end.h"
 
 namespace topdnn {
 
@@ -21,6 +23,8 @@ constexpr int kExitBrokenPipe = 128 + SIGPIPE;
 
 void SetUpProcess() {
   std::signal(SIGXFSZ, SIG_IGN);
+  EndOnInterrupt();
+  CatchCrashes();
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
     // (read-only: writing to it fails, as on the closed stream)

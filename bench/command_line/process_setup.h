@@ -9,7 +9,8 @@ namespace topdnn {
 
 // A write beyond the limit of file sizes (ulimit -f) becomes an error of that write instead of
 // ending the program. A closed standard stream is reopened, so that no file opened later gets its
-// descriptor.
+// descriptor. An interrupt and a crash end it without temporary files
+// (interrupt.h, sudden_end.h).
 void SetUpProcess();
 
 // Flushes standard output. Returns `status`. If the output could not be written (`failure`: an

@@ -34,6 +34,7 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/plugin_words.h"
+#include "bench/command_line/sudden_end.h"
 #include "bench/machine/libraries.h"
 #include "bench/speed/speed.h"
 #include "bench/workload/workload.h"
@@ -71,10 +72,10 @@ std::vector<const BenchmarkCase*> Selected(const BenchmarkCases& cases) {
 }
 
 // Holds Google Benchmark's output file in memory, so that the requested file appears complete or
-// not at all.
+// not at all. It stays open in a new image of the program (sudden_end.h).
 class OutputInMemory {
  public:
-  OutputInMemory() : fd_(memfd_create("benchmark_out", MFD_CLOEXEC)) {
+  OutputInMemory() : fd_(memfd_create("benchmark_out", 0)) {
     if (fd_ < 0) {
       throw std::system_error(errno, std::generic_category(), "a file in memory for the results");
     }
@@ -84,8 +85,9 @@ class OutputInMemory {
   OutputInMemory& operator=(const OutputInMemory&) = delete;
 
   std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
-  std::string Text() const {
-    std::ifstream file(path(), std::ios::binary);
+  std::string Text() const { return TextOf(path()); }
+  static std::string TextOf(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
@@ -101,6 +103,32 @@ void Publish(const std::string& text, const BenchmarkFlags& flags) {
   }
   WriteFileAtomically(flags.out, flags.out_format == "csv" ? CsvOfBenchmarks(text) : text);
 }
+
+// The JSON of the cases that ran, which ends after a row, with a row for what ended the program.
+std::string WithLastRow(std::string text, const std::string& line) {
+  while (!text.empty() && std::string_view(" ,\n").find(text.back()) != std::string_view::npos) {
+    text.pop_back();
+  }
+  const std::string row = nlohmann::json{
+      {"name", line},
+      {"run_type", "iteration"},
+      {"error_occurred", true},
+      {"error_message", line}}.dump();
+  return fmt::format("{}{}\n    {}\n  ]\n}}\n", text, text.ends_with('[') ? "" : ",", row);
+}
+
+// Writes the rows that were measured before a sudden end: the words are the file in memory, its
+// format and the requested file.
+int FinishBench(const Unfinished& unfinished) {
+  BenchmarkFlags flags;
+  flags.out_format = unfinished.words.at(1);
+  flags.out = unfinished.words.at(2);
+  const std::string text = OutputInMemory::TextOf(unfinished.words.at(0));
+  Publish(flags.out_format == "console" ? text : WithLastRow(text, unfinished.line), flags);
+  return unfinished.status;
+}
+
+const RescueRegistration kFinishBench(FinishBench);
 
 struct BenchOptions {
   std::vector<std::string> problems;
@@ -223,7 +251,11 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   if (flags.list) return kExitGood;
   benchmark::AddCustomContext("command", CommandLine());
   benchmark::AddCustomContext("libraries", LibraryVersions().dump());
-  benchmark::RunSpecifiedBenchmarks();
+  {
+    std::optional<AtSuddenEnd> kept;
+    if (output) kept.emplace(std::vector{output->path(), flags.out_format, flags.out});
+    benchmark::RunSpecifiedBenchmarks();
+  }
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
   if (output) Publish(output->Text(), flags);

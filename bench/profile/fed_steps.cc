@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bench/workload/images.h"
+#include "harness/measure/watched_run.h"
 #include "kernels/kernel/run_failure.h"
 #include "kernels/kernel/thread_width.h"
 
@@ -60,7 +61,7 @@ std::optional<FedStep> MeasureFedSteps(const WorkloadOptions& options, const Inp
   loading.drop_last = source->size() >= workload.batch;
   BatchLoader loader(*source, loading);
   const ThreadWidth width(workload.plan->threads());
-  const auto cancelled = [&] { return settings.cancel != nullptr && settings.cancel->load(); };
+  const auto cancelled = [&] { return IsCancelled(settings.cancel); };
   FedSteps steps(loader, *workload.plan);
   // Batches that were prepared ahead hide a slow source, so the warm-up uses them up.
   const int ahead = loading.prefetch + 1;

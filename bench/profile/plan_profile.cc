@@ -9,11 +9,13 @@
 #include <set>
 #include <span>
 
+#include "bench/command_line/sudden_end.h"
 #include "bench/machine/measured_ceilings.h"
 #include "bench/profile/convolution_account.h"
 #include "bench/workload/record_work.h"
 #include "harness/machine/clock.h"
 #include "harness/measure/flush.h"
+#include "harness/measure/watched_run.h"
 #include "harness/probes/quiet.h"
 #include "harness/results/groups.h"
 #include "harness/results/stage_record.h"
@@ -64,9 +66,12 @@ class Profiler {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     NextImages();
     if (Cancelled()) return profile;
-    profile.clock.from = SecondsSince1970();
-    profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
-    profile.clock.to = SecondsSince1970();
+    {
+      const HangWatch watch;
+      profile.clock.from = SecondsSince1970();
+      profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
+      profile.clock.to = SecondsSince1970();
+    }
     if (Cancelled() || !settings_.isolate) return profile;
     profile.overhead = MeasureMarkOverhead(timed_, OverheadOptions());
     const bool cold = settings_.regime == Regime::kIsolatedCold;
@@ -77,7 +82,7 @@ class Profiler {
     return profile;
   }
 
-  bool Cancelled() const { return settings_.cancel != nullptr && settings_.cancel->load(); }
+  bool Cancelled() const { return IsCancelled(settings_.cancel); }
   void Say(std::string_view what, double share) const {
     if (settings_.progress) settings_.progress(what, share);
   }

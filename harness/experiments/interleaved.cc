@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "harness/counters/clock.h"
+#include "harness/measure/watched_run.h"
 #include "harness/text/errors.h"
 
 namespace topdnn {
@@ -54,7 +55,7 @@ ConditionTimes RunInterleaved(std::span<const Condition> conditions, const Round
     }
     std::vector<std::vector<double>> of_round(conditions.size());
     for (std::size_t k = 0; k < conditions.size(); ++k) {
-      if (options.cancel != nullptr && options.cancel->load()) return times;
+      if (IsCancelled(options.cancel)) return times;
       const std::size_t c = round % 2 == 0 ? k : conditions.size() - 1 - k;
       if (conditions[c].enter) conditions[c].enter();
       RunUntimed(conditions[c]);

@@ -8,6 +8,7 @@
 
 #include "harness/counters/clock.h"
 #include "harness/exact/counter.h"
+#include "harness/measure/watched_run.h"
 
 namespace topdnn {
 
@@ -103,7 +104,7 @@ class Experiment {
   }
 
  private:
-  bool Cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
+  bool Cancelled() const { return IsCancelled(options_.cancel); }
   void Say(std::string_view what, double share) const {
     if (options_.progress) options_.progress(what, std::min(share, 1.0));
   }

@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -75,14 +78,44 @@ void FlushFolderOf(const std::string& path) {
   close(fd);
 }
 
+// The names of the temporary files that exist, for a signal handler: fixed memory. A file beyond
+// them is not removed by it.
+struct TemporaryName {
+  std::atomic<pid_t> owner = 0;  // 0: free; a forked process removes no file of its parent
+  std::array<char, PATH_MAX> path;
+};
+std::array<TemporaryName, 16> temporary_names;
+
+void Remember(const std::string& path) {
+  if (path.size() >= PATH_MAX) return;
+  for (TemporaryName& name : temporary_names) {
+    pid_t nobody = 0;
+    if (!name.owner.compare_exchange_strong(nobody, -1)) continue;
+    std::memcpy(name.path.data(), path.c_str(), path.size() + 1);
+    name.owner = getpid();
+    return;
+  }
+}
+
+void Forget(const std::string& path) {
+  for (TemporaryName& name : temporary_names) {
+    if (name.owner == getpid() && path == name.path.data()) name.owner = 0;
+  }
+}
+
 // Opens a file with a new random name in the folder and sets `name`. Returns the descriptor, or -1
 // and sets errno.
 int OpenTemporary(const std::string& folder, mode_t mode, std::string& name) {
   std::random_device random;
   for (int i = 0; i < kMaxTries; ++i) {
     name = fmt::format("{}/.topdnn-{:08x}", folder, random());
+    Remember(name);  // (before it exists, so that no signal comes between)
     const int fd = open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, mode);
-    if (fd >= 0 || errno != EEXIST) return fd;
+    if (fd >= 0) return fd;
+    const int error = errno;
+    Forget(name);
+    errno = error;
+    if (error != EEXIST) return fd;
   }
   return -1;
 }
@@ -166,13 +199,23 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   if (fd_ >= 0) return;
   const int error = errno;
   temporary_.clear();
-  if (error == ENOSPC || error == EDQUOT || error == EIO) Fail(path, error);
+  for (const int of_system : {ENOSPC, EDQUOT, EIO, EMFILE, ENFILE, ENOMEM}) {
+    if (error == of_system) Fail(path, error);
+  }
   Refuse(path, error);
 }
 
 AtomicFile::~AtomicFile() {
   if (fd_ >= 0) close(fd_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  unlink(temporary_.c_str());
+  Forget(temporary_);
+}
+
+void RemoveTemporaryFiles() noexcept {
+  for (const TemporaryName& name : temporary_names) {
+    if (name.owner == getpid()) unlink(name.path.data());
+  }
 }
 
 void AtomicFile::Write(std::string_view content) {
@@ -190,7 +233,8 @@ void AtomicFile::Publish() {
     if (fchmod(fd_, mode_) != 0) Fail(path_, errno);
   }
   if (fsync(fd_) != 0) Fail(path_, errno);
-  if (rename(temporary_.c_str(), real_.c_str()) != 0) Refuse(path_, errno);
+  if (rename(temporary_.c_str(), real_.c_str()) != 0) Fail(path_, errno);
+  Forget(temporary_);
   temporary_.clear();
   FlushFolderOf(real_);
 }

@@ -53,6 +53,10 @@ class AtomicFile {
   int fd_ = -1;
 };
 
+// Removes the temporary files of this process that exist now. For a signal handler that ends it:
+// no allocation, no lock.
+void RemoveTemporaryFiles() noexcept;
+
 // Writes with an AtomicFile. Devices, pipes with a reader, and standard output (`-`) are written
 // directly. Throws InputError for a name that cannot be written, and WriteError.
 void WriteFileAtomically(const std::string& path, std::string_view content);

@@ -4,6 +4,7 @@
 
 #include "harness/measure/counted_passes.h"
 #include "harness/measure/measure_loop.h"
+#include "harness/measure/watched_run.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
@@ -31,6 +32,7 @@ class SequenceMeter {
   // iteration. Only short readings run between warm-up and timing: of the core's clock, of the
   // kernel's accounts, and of the time of a mark.
   SequenceSamples Measure() {
+    const WatchedRun watched(stages_, marks_);
     Disturbance& seen = samples_.disturbance;
     if (options_.quiet_ratio) seen.quiet_ratio = options_.quiet_ratio();
     WarmUp();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/measure/watched_run.h"
 #include "harness/text/errors.h"
 
 namespace topdnn {
@@ -33,6 +34,7 @@ IterationBounds BoundsOf(const MeasureOptions& options, std::int64_t numbers) {
 }
 
 bool MeasureLoop::Next(std::int64_t least, std::int64_t most, double most_seconds) {
+  CountWatchedIteration();
   const double elapsed = Elapsed();
   if (done_ >= most || (done_ >= least && elapsed >= most_seconds)) return false;
   if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/measure/watched_run.h"
 #include "harness/sharing/member.h"
 #include "harness/sharing/shared_pages.h"
 
@@ -76,7 +77,7 @@ class Group {
   void Serve(std::size_t member, Member& work);
   std::span<double> MemoryOf(std::size_t member) const;
   void ReadStages(std::size_t member);
-  bool Cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
+  bool Cancelled() const { return IsCancelled(options_.cancel); }
   void EndAll();
   void CheckMembers();
   void CheckCpus() const;

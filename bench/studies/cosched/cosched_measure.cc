@@ -6,6 +6,7 @@
 #include "bench/studies/cosched/cosched_check.h"
 #include "bench/studies/cosched/measured_jobs.h"
 #include "bench/studies/cosched/others_share.h"
+#include "harness/measure/watched_run.h"
 #include "harness/statistics/summary.h"
 #include "harness/text/errors.h"
 
@@ -101,7 +102,7 @@ MeasuredSpeed MeasureSpeed(std::span<const TraceJob> kinds, const SpeedSettings&
   }
   measured.others = others.Share(cpu_seconds);
   const SpeedCheck check = CheckSpeed(KindsToCheck(kinds, model), settings);
-  if (settings.cancel != nullptr && settings.cancel->load()) return measured;
+  if (IsCancelled(settings.cancel)) return measured;
   if (!check.failure.empty()) throw RunFailure(check.failure);
   model.losses = check.losses;
   if (check.others) measured.others = std::max(measured.others.value_or(0), *check.others);

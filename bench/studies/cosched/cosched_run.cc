@@ -14,6 +14,7 @@
 #include "bench/studies/cosched/others_share.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/machine/topology.h"
+#include "harness/measure/watched_run.h"
 #include "harness/scheduling/cpu_assignment.h"
 
 namespace topdnn {
@@ -45,7 +46,7 @@ class Scheduler {
 
   Schedule Run() {
     while (arrived_ < jobs_.size() || !queue_.empty()) {
-      if (settings_.cancel != nullptr && settings_.cancel->load()) {
+      if (IsCancelled(settings_.cancel)) {
         schedule_.complete = false;
         break;
       }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "harness/measure/watched_run.h"
 #include "harness/text/errors.h"
 
 namespace topdnn {
@@ -51,7 +52,7 @@ void MeasuredJobs::RunOnly(const std::vector<std::size_t>& group) {
 
 void MeasuredJobs::Await(const std::function<bool()>& done) {
   for (;;) {
-    if (settings_.cancel != nullptr && settings_.cancel->load()) throw MeasureCancelled();
+    if (IsCancelled(settings_.cancel)) throw MeasureCancelled();
     for (std::size_t j = 0; j < size(); ++j) {
       processes_[j]->Poll(CoschedClock::now());
       if (!processes_[j]->ended()) continue;

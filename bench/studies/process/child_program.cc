@@ -17,6 +17,8 @@
 #include <system_error>
 #include <thread>
 
+#include "harness/measure/watched_run.h"
+
 namespace topdnn {
 
 namespace {
@@ -114,7 +116,7 @@ ChildOutcome RunChild(const ChildProgram& program) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child || (ended < 0 && errno != EINTR)) break;
     outcome.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    const bool cancelled = program.cancel != nullptr && program.cancel->load();
+    const bool cancelled = IsCancelled(program.cancel);
     if (outcome.end == ChildOutcome::End::kExited &&
         (cancelled || outcome.seconds >= program.most_seconds)) {
       outcome.end = cancelled ? ChildOutcome::End::kCancelled : ChildOutcome::End::kTimedOut;

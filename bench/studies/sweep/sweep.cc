@@ -17,6 +17,7 @@
 #include "bench/studies/sweep/sweep_result.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/machine/machine.h"
+#include "harness/measure/watched_run.h"
 
 namespace topdnn {
 
@@ -28,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 // Whether someone ends the sweep with its cases, as Slurm does when it cancels or requeues a job:
 // all processes of the job get the signal.
 bool EndedFromOutside(const ChildOutcome& outcome) {
+  if (outcome.end == ChildOutcome::End::kExited) return outcome.status == kExitInterrupted;
   if (outcome.end != ChildOutcome::End::kSignalled || outcome.out_of_memory) return false;
   if (outcome.status == SIGTERM || outcome.status == SIGINT) return true;
   // If SIGKILL was meant for this process, too, it arrives during this half second.
@@ -64,7 +66,7 @@ class SweepRun {
   }
 
  private:
-  bool Cancelled() const { return limits_.cancel != nullptr && limits_.cancel->load(); }
+  bool Cancelled() const { return IsCancelled(limits_.cancel); }
   double Passed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   double SecondsLeft() const {
     return limits_.most_seconds ? *limits_.most_seconds - Passed() : limits_.most_seconds_of_case;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/sudden_end.h"
 
 namespace topdnn {
 
@@ -78,7 +79,10 @@ void AddEnd(const ChildOutcome& outcome, Json& row) {
       break;
   }
   const bool impossible = outcome.status == kExitUsage || outcome.status == kExitNothing;
-  row["status"] = IsAboutMemory(line) ? "OUT_OF_MEMORY" : impossible ? "SKIPPED" : "FAILED";
+  row["status"] = IsCrashLine(line)     ? "CRASHED"
+                  : IsAboutMemory(line) ? "OUT_OF_MEMORY"
+                  : impossible          ? "SKIPPED"
+                                        : "FAILED";
   row["reason"] =
       line.empty() ? fmt::format("exit status {} without a message", outcome.status) : line;
 }
