@@ -193,15 +193,19 @@ CaseCheck CompareWithReference(const KernelProblem& problem, const Kernel& kerne
   check.tolerance = Tolerance(*problem.op(), problem.execution(), algorithm);
   for (const KernelProblem::Expected& expected : problem.expected()) {
     const KernelOperand* operand = kernel.Find(expected.arg);
-    const double error = RelativeError(
-        ReadElements(operand->desc, memory.at(expected.arg), expected.elements, backend),
-        expected.values, 0.0, RoundingOfResults(*problem.op(), problem.execution()));
+    const double rounding = RoundingOfResults(*problem.op(), problem.execution());
+    const std::vector<double> values =
+        ReadElements(operand->desc, memory.at(expected.arg), expected.elements, backend);
+    const double error = RelativeError(values, expected.values, 0.0, rounding);
     if (!(error <= check.error)) check.error = error;
     if (error <= check.tolerance) continue;
     check.agrees = false;
-    check.reason =
-        fmt::format("{} differs from the reference by {:.3g} of its largest entry, {:.3g} allowed",
-                    NameOf(expected.arg), error, check.tolerance);
+    check.reason = fmt::format(
+        "{} differs from the reference by {:.3g} of its largest entry, {:.3g} allowed; its "
+        "element {} is the first",
+        NameOf(expected.arg), error, check.tolerance,
+        FirstWrongElement(values, expected.values, check.tolerance, 0.0, rounding,
+                          operand->desc.shape, expected.elements));
   }
   if (std::string failure = TakeRunFailure(); !failure.empty()) {
     check.agrees = false;

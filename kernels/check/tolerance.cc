@@ -1,7 +1,11 @@
 #include "kernels/check/tolerance.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
 #include "kernels/check/difference.h"
 
@@ -33,6 +37,28 @@ double RelativeError(std::span<const double> a, std::span<const double> b, doubl
   Difference difference(rounding);
   for (std::size_t i = 0; i < b.size(); ++i) difference.Add(a[i], b[i]);
   return difference.Relative(scale);
+}
+
+std::string FirstWrongElement(std::span<const double> a, std::span<const double> b,
+                              double tolerance, double scale, double rounding, const Shape& shape,
+                              std::span<const std::int64_t> elements) {
+  double largest = scale;
+  for (const double value : b) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    Difference one(rounding);
+    one.Add(a[i], b[i]);
+    if (one.Relative(largest) <= tolerance) continue;
+    std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()));
+    std::int64_t rest = elements.empty() ? static_cast<std::int64_t>(i) : elements[i];
+    for (int d = shape.rank() - 1; d >= 0; --d) {
+      index[static_cast<std::size_t>(d)] = rest % shape[d];
+      rest /= shape[d];
+    }
+    return fmt::format("({}) is {:.6g} instead of {:.6g}", fmt::join(index, ","), a[i], b[i]);
+  }
+  return "";
 }
 
 }  // namespace topdnn

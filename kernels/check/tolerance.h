@@ -3,7 +3,9 @@
 #ifndef TOPDNN_KERNELS_CHECK_TOLERANCE_H_
 #define TOPDNN_KERNELS_CHECK_TOLERANCE_H_
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "kernels/op/op.h"
@@ -30,6 +32,13 @@ double RoundingOfResults(const Op& op, const Execution& execution);
 // terms may cancel. `rounding` * |b| is first subtracted from each |a - b| (RoundingOfResults).
 double RelativeError(std::span<const double> a, std::span<const double> b, double scale = 0.0,
                      double rounding = 0.0);
+
+// The first element whose error is over the tolerance, with both values: "(0,1,2,3) is 2 instead of
+// 1.5", or empty. Of tensors of this shape, row-major; `elements` are the positions of the values
+// in them, or empty for all.
+std::string FirstWrongElement(std::span<const double> a, std::span<const double> b,
+                              double tolerance, double scale, double rounding, const Shape& shape,
+                              std::span<const std::int64_t> elements = {});
 
 }  // namespace topdnn
 

@@ -31,17 +31,17 @@ FencedMemory::FencedMemory(std::string_view name, std::size_t bytes, FencedPlace
       bytes_(bytes) {
   const std::size_t needed = bytes + kReadable;
   const std::size_t inner = RoundedUp(needed, kPage);
-  mapped_ = inner + 2 * kPage;
+  mapped_ = inner + 2 * kGuard;
   void* const memory =
       mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   first_ = static_cast<std::byte*>(memory);
-  if (mprotect(first_ + kPage, inner, PROT_READ | PROT_WRITE) != 0) {
+  if (mprotect(first_ + kGuard, inner, PROT_READ | PROT_WRITE) != 0) {
     munmap(first_, mapped_);
     throw std::bad_alloc();
   }
-  std::memset(first_ + kPage, std::to_integer<int>(kPattern), inner);
-  data_ = first_ + kPage + (place == FencedPlace::kAtStart ? 0 : inner - needed);
+  std::memset(first_ + kGuard, std::to_integer<int>(kPattern), inner);
+  data_ = first_ + kGuard + (place == FencedPlace::kAtStart ? 0 : inner - needed);
   *std::find(live.begin(), live.end() - 1, nullptr) = this;
 }
 
@@ -55,13 +55,13 @@ void FencedMemory::Poison() const { std::memset(data_, std::to_integer<int>(kPat
 
 void FencedMemory::Protect() {
   protected_ = true;
-  mprotect(first_ + kPage, mapped_ - 2 * kPage, PROT_READ);
+  mprotect(first_ + kGuard, mapped_ - 2 * kGuard, PROT_READ);
 }
 
 bool FencedMemory::Intact() const {
   const auto untouched = [](std::byte b) { return b == kPattern; };
-  return std::all_of(first_ + kPage, data_, untouched) &&
-         std::all_of(data_ + bytes_, first_ + mapped_ - kPage, untouched);
+  return std::all_of(first_ + kGuard, data_, untouched) &&
+         std::all_of(data_ + bytes_, first_ + mapped_ - kGuard, untouched);
 }
 
 const char* FencedMemory::WhatAccessMeans(const void* address) {
@@ -71,7 +71,7 @@ const char* FencedMemory::WhatAccessMeans(const void* address) {
       continue;
     }
     const bool guard =
-        at < memory->first_ + kPage || at >= memory->first_ + memory->mapped_ - kPage;
+        at < memory->first_ + kGuard || at >= memory->first_ + memory->mapped_ - kGuard;
     return !guard && memory->protected_ ? memory->writes_.c_str() : memory->leaves_.c_str();
   }
   return nullptr;

@@ -1,5 +1,6 @@
-// Memory of an operand between two pages that no code may touch, for the check of a plug-in. A
-// pattern fills the space between the operand and these pages.
+// Memory of an operand between two areas that no code may touch, for the check of a plug-in. A
+// pattern fills the space between the operand and these areas. They are large, because a wrong
+// index or extent often misses by whole rows or images; they take addresses, but no memory.
 
 #ifndef TOPDNN_KERNELS_PLUGIN_FENCED_MEMORY_H_
 #define TOPDNN_KERNELS_PLUGIN_FENCED_MEMORY_H_
@@ -10,9 +11,9 @@
 
 namespace topdnn {
 
-// The place of an operand between its guard pages.
+// The place of an operand between its guards.
 enum class FencedPlace {
-  kAtStart,  // it begins right behind the first guard page
+  kAtStart,  // it begins right behind the first guard
   kAtEnd,    // it ends kReadable bytes in front of the last one, aligned to its elements alone
 };
 
@@ -20,6 +21,8 @@ class FencedMemory {
  public:
   // A plug-in may read this many bytes after an operand's end (topdnn/plugin.h).
   static constexpr std::size_t kReadable = 64;
+  // Bytes of each guard.
+  static constexpr std::size_t kGuard = std::size_t{1} << 20;
 
   // `name` is that of the operand, for messages. Throws std::bad_alloc.
   FencedMemory(std::string_view name, std::size_t bytes, FencedPlace place);
@@ -44,8 +47,8 @@ class FencedMemory {
  private:
   std::string writes_, leaves_;  // messages
   std::size_t bytes_;
-  std::byte* first_;    // of the mapping: the first guard page
-  std::size_t mapped_;  // bytes, with both guard pages
+  std::byte* first_;    // of the mapping: the first guard
+  std::size_t mapped_;  // bytes, with both guards
   std::byte* data_;
   bool protected_ = false;
 };

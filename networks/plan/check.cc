@@ -181,8 +181,13 @@ class StageChecker {
       if (error <= check.tolerance) continue;
       check.agrees = false;
       check.reason = fmt::format(
-          "{} differs from the reference by {:.3g} of its largest entry, {:.3g} allowed",
-          NameOf(operand.arg), error, check.tolerance);
+          "{} differs from the reference by {:.3g} of its largest entry, {:.3g} allowed; its "
+          "element {} is the first",
+          NameOf(operand.arg), error, check.tolerance,
+          FirstWrongElement(ToDouble(result.desc, result.data),
+                            ToDouble(operand.desc, tensors_.at(operand.arg).data()),
+                            check.tolerance, ScaleOf(operand.arg),
+                            RoundingOfResults(*stage_.op, stage_.execution), operand.desc.shape));
     }
   }
 

@@ -125,5 +125,29 @@ TEST(RelativeErrorTest, NonFiniteElementsMustBeTheSame) {
   EXPECT_EQ(Error({1, kInfiniteError}, {1, 5}), kInfiniteError);
 }
 
+TEST(ToleranceTest, TheFirstWrongElementHasItsIndexAndBothValues) {
+  const Shape shape{2, 1, 3};
+  const std::vector<double> expected = {1, 2, 4, -8, 0, 3};
+  std::vector<double> values = expected;
+  values[1] += 0.07;   // within a hundredth of the largest entry, 8
+  values[4] = -0.125;  // (1,0,1), the first over it
+  values[5] = 9;
+  EXPECT_EQ(FirstWrongElement(values, expected, 0.01, 0, 0, shape),
+            "(1,0,1) is -0.125 instead of 0");
+  EXPECT_EQ(FirstWrongElement(values, expected, 0.02, 0, 0, shape), "(1,0,2) is 9 instead of 3");
+  EXPECT_EQ(FirstWrongElement(values, expected, 1, 0, 0, shape), "");
+  // A scale allows more, and a rounding the part of its own element.
+  EXPECT_EQ(FirstWrongElement(values, expected, 0.01, 100, 0, shape), "(1,0,2) is 9 instead of 3");
+  EXPECT_EQ(FirstWrongElement(values, expected, 0.02, 0, 2, shape), "");
+  values[0] = kNan;
+  EXPECT_EQ(FirstWrongElement(values, expected, 0.01, 0, 0, shape), "(0,0,0) is nan instead of 1");
+  // Of some elements: the fourth and the last one.
+  const std::vector<double> some = {-8, 9};
+  const std::vector<double> expected_some = {-8, 3};
+  const std::vector<std::int64_t> elements = {3, 5};
+  EXPECT_EQ(FirstWrongElement(some, expected_some, 0.01, 0, 0, shape, elements),
+            "(1,0,2) is 9 instead of 3");
+}
+
 }  // namespace
 }  // namespace topdnn

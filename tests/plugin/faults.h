@@ -29,6 +29,10 @@ static const char* const kKernelFaults[] = {
     "crash in load",
     "fail in load",
     "give a name that is no text",
+    "read far behind",
+    "read far in front",
+    "hang later",
+    "crash later",
 };
 
 enum { kKernelFaultCount = sizeof kKernelFaults / sizeof kKernelFaults[0] };

@@ -19,7 +19,8 @@ typedef struct {
   const char* fault;
   int64_t elements;  // of the result
   float *from, *to;
-  int runs;  // since the last Prepare
+  int runs;   // since the last Prepare
+  int calls;  // of Run
 } Copy;
 
 static int Has(const Copy* copy, const char* fault) { return strcmp(copy->fault, fault) == 0; }
@@ -27,6 +28,15 @@ static int Has(const Copy* copy, const char* fault) { return strcmp(copy->fault,
 static void Hang(void) {
   for (;;) pause();
 }
+
+// The check calls a kernel four times. (The loop is never interrupted by a system call.)
+static void HangLater(const Copy* copy) {
+  if (copy->calls > 9) {
+    for (volatile int forever = 1; forever;) continue;
+  }
+}
+
+static float Read(const float* from) { return *(const volatile float*)from; }
 
 static const char* Create(topdnn_request* request, topdnn_kernel* kernel) {
   static Copy copies[1000];
@@ -80,6 +90,11 @@ static int32_t Run(void* state) {
   if (Has(copy, "hang")) Hang();
   if (Has(copy, "return an error")) return 7;
   if (Has(copy, "write nothing")) return 0;
+  ++copy->calls;
+  if (Has(copy, "hang later")) HangLater(copy);
+  if (Has(copy, "crash later") && copy->calls > 9) *(volatile int*)8 = 1;
+  if (Has(copy, "read far behind")) Read(copy->from + copy->elements + 100000);
+  if (Has(copy, "read far in front")) Read(copy->from - 100000);
   for (int64_t i = 0; i < copy->elements; ++i) copy->to[i] = copy->from[i];
   if (Has(copy, "write far behind")) copy->to[copy->elements + 1024] = 1;
   if (Has(copy, "write just behind")) copy->to[copy->elements] = 1;

@@ -133,6 +133,8 @@ TEST(PluginTest, AFaultOfAKernelIsNamed) {
       {"write far behind", "run reads or writes outside of dst"},
       {"write just behind", "run writes outside of dst"},
       {"write in front", "run writes outside of dst"},
+      {"read far behind", "run reads or writes outside of src"},
+      {"read far in front", "run reads or writes outside of src"},
       {"write its input", "run writes to its input src"},
       {"return garbage", "dst differs from the reference"},
       {"be wrong the second time", "dst differs from the reference"},
@@ -149,7 +151,7 @@ TEST(PluginTest, AFaultOfAKernelIsNamed) {
   EXPECT_THAT(AnswerTo("hang"), HasSubstr("FAILED: plug-in hostile: run does not end"));
   // After two hangs no other kernel is tried, because each may take the full time.
   EXPECT_THAT(Answer("hostile", "flatten/1x1x2x4"), HasSubstr("is not tried again after 2 calls"));
-  EXPECT_EQ(std::size(failures) + 5, std::size(kKernelFaults)) << "a fault is not tried";
+  EXPECT_EQ(std::size(failures) + 7, std::size(kKernelFaults)) << "a fault is not tried";
 }
 
 std::string ErrorOf(const std::string& path) try {
@@ -340,6 +342,42 @@ TEST(PluginTest, ARowOfTheBenchmarkFailsAndTheOthersRun) {
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("FAILED: plug-in hostile: run crashes (SIGSEGV"));
   EXPECT_THAT(outcome.output, testing::ContainsRegex("forward/onednn/f32/t1/manual_time +[0-9]"));
+}
+
+// The rows before it are in the file, and one more says what ended the program.
+TEST(PluginTest, ACrashInALaterCallIsOneLineAndKeepsTheRows) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a sanitizer reports crashes itself";
+#endif
+  const auto of = [](const std::string& fault) {
+    const auto* const found = std::find(std::begin(kKernelFaults), std::end(kKernelFaults), fault);
+    return "flatten/2x3x5x" + std::to_string(std::distance(std::begin(kKernelFaults), found) + 1);
+  };
+  for (const std::string format : {"json", "csv"}) {
+    const TestFolder folder;
+    const std::string path = folder.path() / "out";
+    const Outcome outcome =
+        RunProgram({"bench", "--problem", of("none"), "--problem", of("crash later"), "--plugin",
+                    kHostile, "--threads", "1", "--benchmark_min_time=0.001",
+                    "--benchmark_filter=forward/hostile/f32/t1/manual", "--benchmark_out=" + path,
+                    "--benchmark_out_format=" + format});
+    EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
+    const std::string line =
+        "topdnn: given/" + of("crash later") + "/forward/hostile/f32/t1 crashed (SIGSEGV)";
+    EXPECT_THAT(outcome.output, testing::EndsWith(line + "\n"));
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_THAT(text, HasSubstr("given/" + of("none") + "/forward/hostile/f32/t1/manual_time"));
+    EXPECT_THAT(text, HasSubstr(line));
+    if (format == "json") {
+      const nlohmann::json rows = nlohmann::json::parse(text).at("benchmarks");
+      ASSERT_EQ(rows.size(), 2u);
+      EXPECT_GT(rows[0].at("real_time"), 0);
+      EXPECT_EQ(rows[1].at("error_message"), line);
+    }
+    const std::filesystem::directory_iterator files(folder.path());
+    EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "a temporary file is left";
+  }
 }
 
 }  // namespace
