@@ -26,6 +26,7 @@ inline constexpr int kExitWrong = 1;          // a result is wrong, invalid or f
                                               // output, memory or the program itself failed
 inline constexpr int kExitUsage = 2;          // bad usage or input
 inline constexpr int kExitNothing = 3;        // nothing could be measured
+inline constexpr int kExitCannotTell = 4;     // compare --fail-above: the times allow both
 inline constexpr int kExitInterrupted = 130;  // SIGINT, SIGTERM; finished results are written
 
 // Bad usage or input, of a command: one line that says what is wrong, where, and how to fix it.

@@ -106,6 +106,10 @@ bad usage or input; one line says what, where, and the fix
 3
 nothing could be measured
 .TP
+4
+.B compare --fail-above
+cannot tell: the times allow both no change and one above the limit
+.TP
 130
 interrupted; finished results are written
 .SH ENVIRONMENT

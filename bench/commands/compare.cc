@@ -87,13 +87,16 @@ int RunCompare(const CompareOptions& options) {
   CheckRerun(options);
   ComparedResults results = PairResults(ReadResult(options.a), ReadResult(options.b));
   if (options.rerun) MeasureAgain(options, results);
-  const Comparison comparison = CompareResults(results);
+  Comparison comparison = CompareResults(results);
+  if (fail_above) comparison.limit = *fail_above;
+  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
+  fmt::print(stream, "{}", ComparisonText(comparison, options.all, DetectStyle(stream)));
   if (!options.json.empty()) {
     WriteFileAtomically(options.json, JsonText(ComparisonJson(comparison, options.a, options.b)));
   }
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  fmt::print(stream, "{}", ComparisonText(comparison, options.all, DetectStyle(stream)));
-  return fail_above && comparison.SlowerThan(*fail_above) ? kExitWrong : kExitGood;
+  if (!fail_above) return kExitGood;
+  if (comparison.SlowerThan(*fail_above)) return kExitWrong;
+  return comparison.CannotTell() ? kExitCannotTell : kExitGood;
 }
 
 std::function<int()> ConfigureCompare(CommandParser& parser) {
@@ -103,7 +106,8 @@ std::function<int()> ConfigureCompare(CommandParser& parser) {
   parser.Require("B FILE", options->b, "the result to compare with A, of the same kind");
   parser.Add("--fail-above PERCENT", options->fail_above,
              "exit with status 1 if the step, or a stage that differs, is slower in B by more than "
-             "this: the lower end of the 95 % interval of its ratio is above 1 + PERCENT / 100");
+             "this: the lower end of the 95 % interval of its ratio is above 1 + PERCENT / 100; "
+             "with status 4 if the interval holds both 1 and that");
   parser.AddFlag("--all", options->all, "print all rows and ceilings, not only the longest");
   parser.AddFlag("--rerun", options->rerun,
                  "run the commands of both profiles again on this machine, in turns, and compare "

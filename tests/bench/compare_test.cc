@@ -109,8 +109,8 @@ TEST_F(CompareTest, AStepThatIsTwiceAsSlowIsSlower) {
   machine["machine"]["ceilings"][0]["value"] = 5e10;
   const nlohmann::json explained =
       Compare(ProfileJson({.seed = 1}), machine, {"--fail-above", "50%"});
-  EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
-  EXPECT_EQ(explained["verdict"], "same");
+  EXPECT_EQ(outcome_.exit_status, kExitCannotTell) << outcome_.output;
+  EXPECT_EQ(explained["verdict"], "cannot tell");
   EXPECT_THAT(explained["differences"],
               Contains(HasSubstr("fma/avx2/f32/l1 on 2 threads: 100 GFLOP/s in A, 50.0")));
 }
@@ -144,9 +144,26 @@ TEST_F(CompareTest, AnotherBatchIsNotComparable) {
 TEST_F(CompareTest, ADisturbedRunIsComparedAndMarked) {
   const nlohmann::json result =
       Compare(ProfileJson({.seed = 1}), ProfileJson({.seed = 2, .all = 2, .status = "DEGRADED"}));
-  EXPECT_EQ(result["verdict"], "same");
+  EXPECT_EQ(result["verdict"], "cannot tell");
   EXPECT_EQ(result["step"]["status"], "DEGRADED");
   EXPECT_THAT(outcome_.output, HasSubstr("the step is DEGRADED: B: by hand"));
+}
+
+// The interval of a disturbed run holds 1 and any limit below 100 %.
+TEST_F(CompareTest, TimesThatAllowBothTellNothing) {
+  const nlohmann::json slow = ProfileJson({.seed = 2, .all = 2, .status = "DEGRADED"});
+  const nlohmann::json result = Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "3%"});
+  EXPECT_EQ(outcome_.exit_status, kExitCannotTell) << outcome_.output;
+  EXPECT_EQ(result["verdict"], "cannot tell");
+  EXPECT_LT(result["step"]["ci95"][0], 1);
+  EXPECT_GT(result["step"]["ci95"][1], 1.03);
+  EXPECT_THAT(FirstLine(), testing::StartsWith("cannot tell: the step takes "));
+  EXPECT_THAT(outcome_.output, HasSubstr("both no change and one of 3 %: --rerun --repeats"));
+  EXPECT_THAT(result["notes"], Contains(HasSubstr("both no change and one of 3 %")));
+  Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "400%"});
+  EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
+  Compare(ProfileJson({.seed = 1}), slow);
+  EXPECT_EQ(outcome_.exit_status, kExitGood) << "without a limit the status says nothing";
 }
 
 // Invalid times are not compared; results without samples show no difference.
@@ -157,7 +174,7 @@ TEST_F(CompareTest, NeedsValidTimesAndSamples) {
   nlohmann::json older = ProfileJson({.seed = 2, .slow_stage = "conv14", .slowdown = 2});
   for (nlohmann::json& stage : older["stages"]) stage["seconds"].erase("samples");
   older["step"]["seconds"].erase("samples");
-  EXPECT_EQ(Compare(ProfileJson({}), older)["verdict"], "same");
+  EXPECT_EQ(Compare(ProfileJson({}), older)["verdict"], "cannot tell");
   EXPECT_THAT(outcome_.output, HasSubstr("a side has no samples"));
   EXPECT_THAT(outcome_.output, Not(HasSubstr("nan")));
 }

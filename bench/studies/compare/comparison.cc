@@ -253,8 +253,21 @@ std::string Comparison::Verdict() const {
   for (const ComparisonRow& row : rows) {
     if (row.difference.significant) change += *row.difference.b - *row.difference.a;
   }
-  if (change == 0) return "same";
+  if (change == 0) return CannotTell() ? "cannot tell" : "same";
   return change > 0 ? "slower" : "faster";
+}
+
+bool Comparison::CannotTell() const {
+  if (!not_comparable.empty()) return false;
+  const auto undecided = [this](const TimeDifference& difference) {
+    if (!difference.ratio) return false;  // there is no time
+    if (!difference.interval) return true;
+    const auto [low, high] = *difference.interval;
+    return low <= 1 && high >= 1 && (high > 1 + limit || low < 1 / (1 + limit));
+  };
+  if (step) return !step->difference.interval || undecided(step->difference);
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const ComparisonRow& row) { return undecided(row.difference); });
 }
 
 bool Comparison::SlowerThan(double fraction) const {

@@ -41,10 +41,14 @@ struct Comparison {
   std::vector<std::string> ceilings{};     // that differ by more than their spread
   std::vector<std::string> notes{};        // what limits this comparison
   std::string not_comparable{};            // the reason; empty: comparable
+  double limit = 0.1;                      // a change within this fraction is none
 
   std::size_t Significant() const;
-  // "same", "faster", "slower" (B than A), "not comparable".
+  // "same", "faster", "slower" (B than A), "cannot tell", "not comparable".
   std::string Verdict() const;
+  // Whether the times allow both no change and one above the limit: the step's interval, or that of
+  // a row if there is no step, holds 1 and 1 + limit or 1 / (1 + limit), or is not known.
+  bool CannotTell() const;
   // Whether the step, or a stage that differs, is slower in B by more than the fraction: the lower
   // end of its interval is above 1 + fraction.
   bool SlowerThan(double fraction) const;

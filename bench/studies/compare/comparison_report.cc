@@ -144,6 +144,24 @@ Json RowJson(const ComparisonRow& row) {
   return json;
 }
 
+// What to run where the times allow both.
+std::string WhatTells(const Comparison& comparison) {
+  if (!comparison.CannotTell()) return "";
+  const std::string both =
+      fmt::format("both no change and one of {:.3g} %", 100 * comparison.limit);
+  switch (comparison.kind) {
+    case ResultKind::kGoogleBenchmark:
+      return fmt::format("the times allow {}: more --benchmark_repetitions narrow it", both);
+    case ResultKind::kTrace:
+      return fmt::format("the times allow {}: measure both again when the machine is idle", both);
+    default:
+      return fmt::format(
+          "the times allow {}: --rerun --repeats 8 runs both again in turns; for single kernels, "
+          "bench --benchmark_repetitions=8 --benchmark_out=FILE on each side",
+          both);
+  }
+}
+
 }  // namespace
 
 std::string RatioIntervalText(const std::optional<Interval>& interval) {
@@ -167,6 +185,9 @@ std::string VerdictLine(const Comparison& comparison) {
 
 std::string ComparisonText(const Comparison& comparison, bool all, const Style& style) {
   std::string text = VerdictLine(comparison) + "\n";
+  if (const std::string what = WhatTells(comparison); !what.empty()) {
+    text += Wrap(what, style.width, 2);
+  }
   const std::size_t most = all ? SIZE_MAX : kShownCeilings;
   if (!comparison.differences.empty() || !comparison.ceilings.empty()) text += "differences:\n";
   AddLines(comparison.differences, SIZE_MAX, style, text);
@@ -201,6 +222,7 @@ Json ComparisonJson(const Comparison& comparison, const std::string& a, const st
   json["differences"] = comparison.differences;
   for (const std::string& line : comparison.ceilings) json["differences"].push_back(line);
   json["notes"] = comparison.notes;
+  if (const std::string what = WhatTells(comparison); !what.empty()) json["notes"].push_back(what);
   return json;
 }
 
