@@ -265,14 +265,19 @@ int RunCosched(const CoschedOptions& options) {
     fmt::print(stderr, "topdnn: cosched: {}\n", OneLine(error.what()));
     return kExitWrong;
   }
-  if (!options.write_curves.empty() && !Interrupted()) {
-    WriteFileAtomically(options.write_curves, JsonText(SpeedModelJson(result.model)));
+  Outputs outputs;
+  if (!Interrupted()) {
+    outputs.Write(options.write_curves, [&] {
+      WriteFileAtomically(options.write_curves, JsonText(SpeedModelJson(result.model)));
+    });
   }
   Evaluate(policies, options, launch, line, result);
   CompareSpeeds(result);
   result.complete = !Interrupted();
   line.Erase();
-  return ShowResult(options, result);
+  const int status = ShowResult(options, result);
+  outputs.Finish();
+  return status;
 }
 
 std::function<int()> ConfigureCosched(CommandParser& parser) {

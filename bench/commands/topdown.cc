@@ -197,13 +197,16 @@ int RunTopdown(const TopdownOptions& options) {
   const std::vector<CountReport> reports = ReadGroups(table, options);
   const bool groups = !options.group && reports[0].group;
   const std::string json = ToJson(options.cpu, table, reports, groups).dump(2) + "\n";
-  if (options.json) WriteFileAtomically(*options.json, json);
-  if (options.json == kStandardOutput) return 0;
+  if (options.json == kStandardOutput) {
+    WriteFileAtomically(*options.json, json);
+    return 0;
+  }
   const Style style = DetectStyle(stdout);
   std::string text = fmt::format("Top-Down of {} ({}; {})\n", options.cpu,
                                  reports[0].whole.result.path, table.source);
   for (const CountReport& report : reports) text += ReportText(table, report, style);
   fmt::print("{}", text);
+  if (options.json) WriteFileAtomically(*options.json, json);
   return 0;
 }
 

@@ -167,8 +167,11 @@ int RunTrace(const TraceOptions& options) {
   fmt::print(stream, "{}",
              options.repro ? BenchdnnText(measured)
                            : TraceText(measured, options.all, DetectStyle(stream)));
-  if (!options.save.empty()) WriteFileAtomically(options.save, ProblemSetText(measured));
-  if (!options.json.empty()) WriteFileAtomically(options.json, JsonText(TraceJson(measured)));
+  Outputs outputs;
+  outputs.Write(options.save, [&] { WriteFileAtomically(options.save, ProblemSetText(measured)); });
+  outputs.Write(options.json,
+                [&] { WriteFileAtomically(options.json, JsonText(TraceJson(measured))); });
+  outputs.Finish();
   if (Interrupted()) return kExitInterrupted;
   if (measured.AnyFailed()) return kExitWrong;
   if (status != kExitGood || options.read_only || options.repro) return status;

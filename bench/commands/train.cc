@@ -140,10 +140,44 @@ struct Epoch {
   std::vector<FedStepTimes> steps;  // empty if interrupted before the first
 };
 
+// Says once, after the first steps, what a long run will take.
+class Estimate {
+ public:
+  explicit Estimate(std::int64_t steps) : steps_(steps) {}
+
+  void AfterStep(std::int64_t done) {
+    constexpr double kMeasured = 2;  // seconds
+    constexpr double kLong = 600;
+    const double elapsed =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (said_ || done < 2 || elapsed < kMeasured) return;
+    said_ = true;
+    const double seconds = elapsed / static_cast<double>(done) * static_cast<double>(steps_);
+    if (seconds < kLong) return;
+    fmt::print(stderr, "topdnn: train: {} steps take about {} at {:.3g} ms a step\n", steps_,
+               LongTimeText(seconds), elapsed / static_cast<double>(done) * 1e3);
+  }
+
+ private:
+  static std::string LongTimeText(double seconds) {
+    constexpr double kHour = 3600;
+    constexpr double kDay = 24 * kHour;
+    constexpr double kYear = 365.25 * kDay;
+    if (seconds >= kYear) return fmt::format("{:.3g} years", seconds / kYear);
+    if (seconds >= kDay) return fmt::format("{:.3g} days", seconds / kDay);
+    if (seconds >= kHour) return fmt::format("{:.3g} hours", seconds / kHour);
+    return fmt::format("{:.0f} minutes", seconds / 60);
+  }
+
+  std::int64_t steps_;  // of the run
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  bool said_ = false;
+};
+
 // `first` is the index of the epoch's first step in the run. Throws Diverged for a loss that is not
 // finite.
 Epoch TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& schedule,
-                 std::int64_t first, IntervalRows& rows) {
+                 std::int64_t first, IntervalRows& rows, Estimate& estimate) {
   using Clock = FedStepMarks::Clock;
   const BufferId loss = plan.FindByName("loss");
   const BufferId rate = plan.FindByName("learning_rate");
@@ -171,6 +205,7 @@ Epoch TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& sc
     last = batch.last_of_epoch;
     end = Clock::now();
     epoch.steps.push_back(marks.Until(end));
+    estimate.AfterStep(first + step + 1);
   }
   epoch.loss = sum / static_cast<double>(std::max<std::size_t>(epoch.steps.size(), 1));
   return epoch;
@@ -231,9 +266,11 @@ int RunTrain(TrainOptions options) {
              "accuracy", "seconds", "images/s", "ms/step", "compute", "input", "other");
   IntervalRows rows(*training.plan, options.interval);
   rows.PrintHead();
+  Estimate estimate(steps * options.epochs);
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     const auto start = std::chrono::steady_clock::now();
-    const Epoch trained = TrainEpoch(*training.plan, loader, schedule, (epoch - 1) * steps, rows);
+    const Epoch trained =
+        TrainEpoch(*training.plan, loader, schedule, (epoch - 1) * steps, rows, estimate);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (Interrupted()) break;

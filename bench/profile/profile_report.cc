@@ -136,13 +136,15 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
 
 void WriteReport(const ProfileOptions& options, const MeasuredProfile& measured,
                  const Report& report) {
+  Outputs outputs;
   for (const FileReport& file : FileReports()) {
     const auto path = options.files.find(file.name);
-    if (path == options.files.end() || path->second.empty()) continue;
-    WriteFileAtomically(path->second, file.text(report));
+    if (path == options.files.end()) continue;
+    outputs.Write(path->second, [&] { WriteFileAtomically(path->second, file.text(report)); });
   }
-  if (!options.record.empty()) WriteRecording(measured, options.record);
+  outputs.Write(options.record, [&] { WriteRecording(measured, options.record); });
   PrintTables(options, report);
+  outputs.Finish();
 }
 
 }  // namespace topdnn

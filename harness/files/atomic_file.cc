@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <random>
 
@@ -245,6 +246,26 @@ void WriteFileAtomically(const std::string& path, std::string_view content) {
   AtomicFile file(path);
   file.Write(content);
   file.Publish();
+}
+
+void Outputs::Write(const std::string& path, const std::function<void()>& write) {
+  if (path.empty()) return;
+  try {
+    write();
+  } catch (const RunFailure& error) {
+    failures_.emplace_back(error.what());
+  } catch (const InputError& error) {  // (the name was valid before the run)
+    failures_.emplace_back(error.what());
+  } catch (const std::bad_alloc&) {
+    failures_.push_back(fmt::format("cannot write '{}': out of memory; free some", path));
+  }
+}
+
+void Outputs::Finish() const {
+  if (failures_.empty()) return;
+  const std::size_t others = failures_.size() - 1;
+  throw WriteError(failures_.front() +
+                   (others == 0 ? "" : fmt::format(" ({} more not written)", others)));
 }
 
 void CheckWritable(const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,19 @@ void RemoveTemporaryFiles() noexcept;
 // Writes with an AtomicFile. Devices, pipes with a reader, and standard output (`-`) are written
 // directly. Throws InputError for a name that cannot be written, and WriteError.
 void WriteFileAtomically(const std::string& path, std::string_view content);
+
+// The outputs of a command: one that cannot be written keeps no other from being written, nor the
+// tables from being printed.
+class Outputs {
+ public:
+  // Calls `write` unless the path is empty. Keeps why it failed.
+  void Write(const std::string& path, const std::function<void()>& write);
+  // Throws WriteError, in one line, if one was not written.
+  void Finish() const;
+
+ private:
+  std::vector<std::string> failures_;
+};
 
 // Checks that WriteFileAtomically can work, before the long run that computes the content. Leaves
 // no file. Throws InputError if it cannot.

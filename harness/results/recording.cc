@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <concepts>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <type_traits>
@@ -22,10 +21,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
 // The range in which a number of the file must be.
+// By default what a count of 64 bits can be: a larger number would become infinite in a sum.
 struct Range {
   double least = 0;
-  double most = std::numeric_limits<double>::max();
+  double most = 0x1p64;
 };
+constexpr Range kSeconds{0, 1e9};  // over 30 years
 
 // ---- The fields, for writing and reading: an archive writes a const object, or reads into one
 // that is not const. `Later` marks the fields that recordings of earlier versions lack.
@@ -47,9 +48,9 @@ void Fields(auto& archive, Either<ThreadCounts> auto& thread) {
 // Without the series of counts (PutSeries).
 void Fields(auto& archive, Either<StageSamples> auto& samples) {
   archive("name", samples.name);
-  archive("seconds", samples.seconds);
-  archive("warmup_seconds", samples.warmup_seconds);
-  archive("empty_seconds", samples.empty_seconds);
+  archive("seconds", samples.seconds, kSeconds);
+  archive("warmup_seconds", samples.warmup_seconds, kSeconds);
+  archive("empty_seconds", samples.empty_seconds, kSeconds);
   archive.Later("left_out", samples.left_out);
   archive("run_counts", samples.run_counts);
   archive("threads", samples.threads);
@@ -66,7 +67,7 @@ void Fields(auto& archive, Either<SchedulerTime> auto& time) {
 }
 
 void Fields(auto& archive, Either<Disturbance> auto& seen) {
-  archive("seconds", seen.seconds);
+  archive("seconds", seen.seconds, kSeconds);
   archive("iterations", seen.iterations);
   archive("switched_iterations", seen.switched_iterations);
   archive("involuntary_switches", seen.involuntary_switches);
@@ -82,7 +83,7 @@ void Fields(auto& archive, Either<Disturbance> auto& seen) {
 void Fields(auto& archive, Either<Warmup> auto& warmup) {
   archive("steady", warmup.steady);
   archive("iterations", warmup.iterations);
-  archive("seconds", warmup.seconds);
+  archive("seconds", warmup.seconds, kSeconds);
 }
 
 // Without the regions.

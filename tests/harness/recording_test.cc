@@ -160,6 +160,9 @@ TEST(RecordingTest, RefusesPartsThatDoNotFitEachOther) {
         R"([{"op": "remove", "path": "/in_network/regions/1/seconds/0"}])",
         R"([{"op": "replace", "path": "/in_network/regions/1/running/1/0", "value": 1.5}])",
         R"([{"op": "replace", "path": "/in_network/regions/1/running/0", "value": 0.5}])",
+        R"([{"op": "replace", "path": "/in_network/regions/0/empty_seconds", "value": 1e308}])",
+        R"([{"op": "replace", "path": "/in_network/regions/0/seconds/0", "value": 2e9}])",
+        R"([{"op": "replace", "path": "/in_network/regions/0/counts/0/0", "value": 1e20}])",
         R"([{"op": "replace", "path": "/in_network/regions", "value": []}])",
         R"([{"op": "replace", "path": "/in_network/regions/1", "value": 3}])"}) {
     const auto wrong = root.patch(nlohmann::ordered_json::parse(patch));

@@ -224,14 +224,16 @@ Style StyleOf(std::FILE* stream, bool by_mpi) {
 }
 
 int Publish(const ScaleOptions& options, const Measured& measured, bool by_mpi) {
-  if (!options.json.empty()) {
+  Outputs outputs;
+  outputs.Write(options.json, [&] {
     WriteFileAtomically(options.json, JsonText(ScaleJson(measured.report, options)));
-  }
+  });
   if (!options.quiet) {
     std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
     fmt::print(stream, "{}", ScaleTable(measured.report, options, StyleOf(stream, by_mpi)));
     std::fflush(stream);
   }
+  outputs.Finish();
   if (!measured.wrong.empty()) {
     fmt::print(stderr, "topdnn: scale: {}\n", OneLine(measured.wrong));
     return kExitWrong;
