@@ -134,7 +134,7 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
     state.SkipWithError(reason.c_str());
     return;
   }
-  ReplaySamples(samples.step.seconds, state);
+  ReplaySamples(UndisturbedSeconds(samples.step), state);
   SetKernelRecord(loaded, key.execution.type, record, state);
   ++cases.timed;
 }

@@ -30,8 +30,9 @@ MeasuredKernel MeasureKernel(const std::string& name, KernelCase& kernel,
                                  ? MeasureIsolatedCold(stage, {}, Action::Of(flush), options)
                                  : MeasureIsolatedHot(stage, {}, options);
   Record record =
-      RecordOf(measured.stages.front(), measured.events, JudgeDisturbance(measured.disturbance),
+      RecordOf(measured.stages.front(), measured.events, JudgeWholeRun(measured.disturbance),
                timing.cold ? "isolated-cold" : "isolated-hot");
+  record.speeds = SpeedsAround(measured.disturbance);
   AddRunCounts(measured.stages.front(), measured.run_events, record);
   record.implementation = kernel.kernel().implementation();
   record.isa = kernel.kernel().isa();

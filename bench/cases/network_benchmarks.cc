@@ -157,7 +157,7 @@ void RunRow(benchmark::State& state, const Record& record, const StageSamples& s
     state.SkipWithError(record.reason.c_str());
     return;
   }
-  ReplaySamples(samples.seconds, state);
+  ReplaySamples(UndisturbedSeconds(samples), state);
   SetRecord(record, record.implementation, state);
   ++cases.timed;
 }

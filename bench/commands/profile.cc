@@ -100,6 +100,8 @@ std::function<int()> ConfigureProfile(CommandParser& parser) {
   constexpr Range kSeconds{0, 1e6};
   parser.Add("--seconds", options->seconds, "seconds of timed steps (without --iterations)",
              kSeconds);
+  parser.Add("--wait-quiet TIME", options->wait_quiet,
+             "wait so long, like 5m, until other programs use less than 5 % of the CPUs");
   parser.Add(fmt::format("--regime {}", fmt::join(RegimeNames(), "|")), options->regime,
              "where the stages are timed: in the network, or by themselves with hot or cold "
              "caches");

@@ -10,15 +10,18 @@
 #include <utility>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/machine/libraries.h"
 #include "bench/machine/measured_ceilings.h"
 #include "bench/profile/fed_steps.h"
+#include "bench/profile/quiet_start.h"
 #include "bench/profile/width_one_count.h"
 #include "bench/workload/images.h"
 #include "bench/workload/sources.h"
 #include "harness/experiments/experiment_error.h"
 #include "harness/files/atomic_file.h"
+#include "harness/machine/busy.h"
 #include "harness/machine/machine.h"
 #include "harness/report/json.h"
 #include "harness/results/stage_record.h"
@@ -89,12 +92,24 @@ void AnnounceLongRun(const ProfileOptions& options, const Workload& workload,
              stderr);
 }
 
+// The first line of a run on a busy machine; or the wait for a quiet one.
+void AnnounceBusyMachine(const ProfileOptions& options, BusyWatch& busy, ProgressLine& progress) {
+  progress.Erase();
+  if (!options.wait_quiet.empty()) {
+    WaitUntilQuiet(ParseDuration("--wait-quiet", options.wait_quiet));
+    return;
+  }
+  const std::string line = BusyLine(busy.Since(), options.seconds);
+  if (!line.empty()) std::fputs(fmt::format("topdnn: {}\n", line).c_str(), stderr);
+}
+
 }  // namespace
 
 MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& choose,
                                ProgressLine& progress) {
   ProfileSettings settings = SettingsOf(options, progress);
   const auto program = std::chrono::system_clock::now().time_since_epoch();
+  BusyWatch busy;
   const OpenedSources sources = OpenSources(options.counters, options.metrics);
   // `auto` continues with the sources that work; `perf` without a PMU is an error.
   if (options.counters == "perf" && !sources.without_pmu.empty()) {
@@ -110,6 +125,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   Workload& workload = measured.workload;
   workload = PlanWorkload(options.workload, options.training());
   AnnounceLongRun(options, workload, progress);
+  AnnounceBusyMachine(options, busy, progress);
   PrepareWorkload(options.workload, workload);
   TrainingImages images(options.workload, workload);
   const int threads = workload.plan->threads();
@@ -132,7 +148,8 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   measured.profile =
       ProfilePlan(options.workload, options.training(), *workload.plan, images, settings);
   measured.profile.clock.program = std::chrono::duration<double>(program).count();
-  if (JudgeDisturbance(measured.profile.in_network.disturbance).status == Status::kOk) {
+  const SequenceSamples& timed = measured.profile.in_network;
+  if (timed.step.selection.enough && JudgeDisturbance(timed.disturbance).status == Status::kOk) {
     RememberRates(RatesOf(measured.profile.best_reading, threads));
   }
   if (options.feeds() && !Interrupted()) {

@@ -57,7 +57,7 @@ class Profiler {
   PlanProfile Measure() {
     const ThreadWidth width(plan_.threads());
     PlanProfile profile;
-    SpeedNow();
+    SpeedNow(false);
     Say("checking every stage against the reference", 0);
     NextImages();
     const auto begin = std::chrono::steady_clock::now();
@@ -102,17 +102,18 @@ class Profiler {
     return options;
   }
 
-  // Reads the clock and the probes before and after the measurement.
+  // Reads the clock and the probes around the measurement.
   void Watch(MeasureOptions& options) {
     options.core_hertz = ReadCoreHertz;
-    options.quiet_ratio = [this] { return SpeedNow(); };
+    options.speeds = [this](bool brief) { return SpeedNow(brief); };
+    options.best_speeds = Best(quietest_, settings_.best_reading);
   }
 
-  // Speed of the probes now, as a share of the best reading of this profile or of earlier runs.
-  std::optional<double> SpeedNow() {
-    const QuietReading now = quiet_.Read();
-    quietest_ = Best(quietest_, now);
-    return QuietRatio(Best(quietest_, settings_.best_reading), now);
+  // The speeds of the probes now. A brief reading is too noisy to be the best one.
+  QuietReading SpeedNow(bool brief) {
+    const QuietReading now = brief ? quiet_.ReadBriefly() : quiet_.Read();
+    if (!brief) quietest_ = Best(quietest_, now);
+    return now;
   }
 
   MeasureOptions OverheadOptions() {
@@ -187,16 +188,16 @@ void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& 
 }
 
 void AddRegimes(const PlanProfile& profile, Regime regime, std::size_t stage, Record& record) {
-  const auto add = [&](const std::vector<double>& seconds, Regime measured) {
-    if (seconds.empty()) return;
-    record.seconds_by_regime[std::string(NameOf(measured))] = Summarize(seconds);
+  const auto add = [&](const StageSamples& samples, Regime measured) {
+    if (samples.seconds.empty()) return;
+    record.seconds_by_regime[std::string(NameOf(measured))] =
+        Summarize(UndisturbedSeconds(samples));
   };
   if (stage >= profile.isolated_otherwise.size()) return;
   const bool cold = regime == Regime::kIsolatedCold;
-  add(profile.in_network.stages[stage].seconds, Regime::kInNetwork);
-  add(profile.isolated[stage].stages.front().seconds,
-      cold ? Regime::kIsolatedCold : Regime::kIsolatedHot);
-  add(profile.isolated_otherwise[stage].stages.front().seconds,
+  add(profile.in_network.stages[stage], Regime::kInNetwork);
+  add(profile.isolated[stage].stages.front(), cold ? Regime::kIsolatedCold : Regime::kIsolatedHot);
+  add(profile.isolated_otherwise[stage].stages.front(),
       cold ? Regime::kIsolatedHot : Regime::kIsolatedCold);
 }
 
@@ -209,7 +210,7 @@ void ApplyCheck(const StageCheck& check, Record& record) {
 }
 
 double MedianOf(const StageSamples& samples) {
-  return samples.seconds.empty() ? 0.0 : Summarize(samples.seconds).median;
+  return samples.seconds.empty() ? 0.0 : Median(UndisturbedSeconds(samples));
 }
 
 // "in the network the step takes 12.3 ms, 1.07 x its stages by themselves with hot caches: ...";
@@ -342,7 +343,10 @@ Verdict IsolatedVerdict(const PlanProfile& profile) {
     double seconds = 0;
     double disturbed = 0;
     for (const SequenceSamples& stage : *samples) {
-      const Verdict verdict = JudgeDisturbance(stage.disturbance);
+      Verdict verdict = JudgeDisturbance(stage.disturbance);
+      if (const std::string few = WhyTooFew(stage.step.selection); !few.empty()) {
+        Worsen(verdict, Status::kDegraded, few);
+      }
       const double median = MedianOf(stage.stages.front());
       seconds += median;
       if (verdict.status == Status::kOk) continue;
@@ -364,7 +368,7 @@ PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& pla
 Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<Ceiling>& ceilings,
                 Regime regime) {
   Report report;
-  const Verdict verdict = JudgeDisturbance(profile.in_network.disturbance);
+  const Verdict verdict = JudgeWholeRun(profile.in_network.disturbance);
   const auto& stages = plan.stages();
   double flops = 0, without_padding = 0;
   const Ceiling* step_ceiling = nullptr;
@@ -375,11 +379,13 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
       if (i < profile.in_network.stages.size()) {
         record = RecordOf(profile.in_network.stages[i], profile.in_network.events, verdict,
                           NameOf(regime));
+        record.speeds = SpeedsAround(profile.in_network.disturbance);
       }
     } else if (i < profile.isolated.size()) {
       const SequenceSamples& own = profile.isolated[i];
-      record = RecordOf(own.stages.front(), own.events, JudgeDisturbance(own.disturbance),
-                        NameOf(regime));
+      record =
+          RecordOf(own.stages.front(), own.events, JudgeWholeRun(own.disturbance), NameOf(regime));
+      record.speeds = SpeedsAround(own.disturbance);
     }
     if (!record.seconds && record.status != Status::kInvalid) {
       report.partial = true;
@@ -402,6 +408,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
   }
   report.step = RecordOf(profile.in_network.step, profile.in_network.events, verdict,
                          NameOf(Regime::kInNetwork));
+  report.step.speeds = SpeedsAround(profile.in_network.disturbance);
   AddRunCounts(profile.in_network.step, profile.in_network.run_events, report.step);
   report.step.flops = flops;
   report.step.flops_without_padding = without_padding;

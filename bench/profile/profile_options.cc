@@ -7,6 +7,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_words.h"
+#include "bench/command_line/duration.h"
 #include "bench/command_line/nearest.h"
 #include "bench/profile/experiments.h"
 #include "bench/profile/meter_energy.h"
@@ -105,6 +106,7 @@ void CheckOptions(const ProfileOptions& options) {
     CheckMeterFile(options.energy);
   }
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
+  if (!options.wait_quiet.empty()) ParseDuration("--wait-quiet", options.wait_quiet);
   StageTableOf(options);
   CheckOutputs(options.Outputs(),
                {options.workload.weights,

@@ -23,6 +23,7 @@ struct ProfileOptions {
   bool infer = false;
   std::optional<std::int64_t> iterations;
   double seconds = 5.0;
+  std::string wait_quiet;  // a duration; empty: do not wait
   std::string regime = "in-network";
   std::string counters = "auto";
   std::string metrics;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "harness/counters/clock.h"
+#include "harness/measure/undisturbed.h"
 #include "harness/measure/watched_run.h"
 #include "harness/text/errors.h"
 
@@ -12,28 +13,60 @@ namespace topdnn {
 
 namespace {
 
-constexpr int kLeastRounds = 6;
-constexpr int kMostRounds = 24;
+constexpr std::size_t kLeastRounds = kLeastSamples;
+constexpr std::size_t kMostRounds = 24;
+constexpr double kMostSeconds = 2;  // times options.seconds, if other work disturbs the rounds
 
 void RunUntimed(const Condition& condition) {
   if (condition.before_iteration) condition.before_iteration();
   for (const TimedStage& stage : condition.stages) stage.run();
 }
 
-std::vector<double> RunTimed(const Condition& condition, const TickClock& clock) {
-  std::vector<double> seconds(condition.stages.size());
+// Whether too few rounds of a tenth of the stages or more are undisturbed so far.
+bool NeedsMore(const ConditionTimes& waited) {
+  constexpr double kFew = 0.1;
+  const std::size_t stages = waited.front().size();
+  std::size_t few = 0;
+  for (std::size_t i = 0; i < stages; ++i) {
+    std::size_t undisturbed = 0;
+    for (std::size_t round = 0; round < waited.front()[i].size(); ++round) {
+      undisturbed += std::all_of(waited.begin(), waited.end(), [&](const auto& of_condition) {
+        return of_condition[i][round] <= kMaxWaitedOfSample;
+      });
+    }
+    few += undisturbed < kLeastRounds ? 1 : 0;
+  }
+  return static_cast<double>(few) > kFew * static_cast<double>(stages);
+}
+
+}  // namespace
+
+TimedRun RunTimed(const Condition& condition, const TickClock& clock, SchedulerWatch& watch) {
+  TimedRun run;
+  run.seconds.assign(condition.stages.size(), 0);
+  run.waited.assign(condition.stages.size(), 0);
   if (condition.before_iteration) condition.before_iteration();
+  const double least = watch.cost_seconds() / kReadingShare;
+  std::size_t first = 0;  // of the stages since the last reading
+  double since = 0;       // their time
+  std::uint64_t waited = watch.Waited();
   std::uint64_t before = clock.now();
   for (std::size_t i = 0; i < condition.stages.size(); ++i) {
     condition.stages[i].run();
     const std::uint64_t after = clock.now();
-    seconds[i] = clock.SecondsBetween(before, after).value_or(0);
+    run.seconds[i] = clock.SecondsBetween(before, after).value_or(0);
     before = after;
+    since += run.seconds[i];
+    if (since < least && i + 1 < condition.stages.size()) continue;
+    const std::uint64_t now = watch.Waited();
+    const double share = since > 0 ? 1e-9 * static_cast<double>(now - waited) / since : 0;
+    for (; first <= i; ++first) run.waited[first] = share;
+    since = 0;
+    waited = now;
+    before = clock.now();
   }
-  return seconds;
+  return run;
 }
-
-}  // namespace
 
 ConditionTimes RunInterleaved(std::span<const Condition> conditions, const RoundOptions& options) {
   ConditionTimes times(conditions.size());
@@ -43,31 +76,65 @@ ConditionTimes RunInterleaved(std::span<const Condition> conditions, const Round
     }
     times[c].resize(conditions[c].stages.size());
   }
+  ConditionTimes waited = times;
   const TickClock clock = BestClock();
   const std::uint64_t start = clock.now();
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (std::size_t round = 0; round < kMostRounds; ++round) {
     const double spent = clock.SecondsBetween(start, clock.now()).value_or(0);
-    if (round >= kLeastRounds && spent > options.seconds) break;
+    const bool enough = spent > kMostSeconds * options.seconds || !NeedsMore(waited);
+    if (round >= kLeastRounds && spent > options.seconds && enough) break;
     if (options.progress) {
       options.progress("experiment: rounds",
                        std::min(1.0, std::max(static_cast<double>(round) / kMostRounds,
                                               spent / options.seconds)));
     }
-    std::vector<std::vector<double>> of_round(conditions.size());
+    std::vector<TimedRun> of_round(conditions.size());
     for (std::size_t k = 0; k < conditions.size(); ++k) {
-      if (IsCancelled(options.cancel)) return times;
+      if (IsCancelled(options.cancel)) {
+        if (options.waited != nullptr) *options.waited = std::move(waited);
+        return times;
+      }
       const std::size_t c = round % 2 == 0 ? k : conditions.size() - 1 - k;
       if (conditions[c].enter) conditions[c].enter();
       RunUntimed(conditions[c]);
-      of_round[c] = RunTimed(conditions[c], clock);
+      // (a condition may start threads, so their accounts are opened anew)
+      SchedulerWatch watch;
+      of_round[c] = RunTimed(conditions[c], clock, watch);
       if (conditions[c].leave) conditions[c].leave();
     }
     for (std::size_t c = 0; c < conditions.size(); ++c) {
-      for (std::size_t i = 0; i < of_round[c].size(); ++i) {
-        times[c][i].push_back(of_round[c][i]);
+      for (std::size_t i = 0; i < of_round[c].seconds.size(); ++i) {
+        times[c][i].push_back(of_round[c].seconds[i]);
+        waited[c][i].push_back(of_round[c].waited[i]);
       }
     }
   }
+  if (options.waited != nullptr) *options.waited = std::move(waited);
+  return times;
+}
+
+std::vector<std::size_t> UndisturbedRounds(const std::vector<std::vector<double>>& waited) {
+  if (waited.empty()) return {};
+  std::vector<double> most(waited.front().size(), 0);
+  for (const std::vector<double>& of_condition : waited) {
+    for (std::size_t round = 0; round < most.size(); ++round) {
+      most[round] = std::max(most[round], of_condition[round]);
+    }
+  }
+  return SelectUndisturbed({.samples = most.size(), .waited = most}).kept;
+}
+
+std::vector<std::size_t> UndisturbedRounds(const ConditionTimes& waited) {
+  std::vector<std::vector<double>> most;
+  for (const auto& of_condition : waited) {
+    most.insert(most.end(), of_condition.begin(), of_condition.end());
+  }
+  return UndisturbedRounds(most);
+}
+
+std::vector<std::vector<double>> TimesInRounds(std::vector<std::vector<double>> times,
+                                               const std::vector<std::size_t>& rounds) {
+  for (std::vector<double>& of_condition : times) of_condition = ValuesAt(of_condition, rounds);
   return times;
 }
 

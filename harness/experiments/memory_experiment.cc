@@ -8,6 +8,9 @@
 
 #include "harness/counters/clock.h"
 #include "harness/exact/counter.h"
+#include "harness/experiments/interleaved.h"
+#include "harness/measure/scheduler_watch.h"
+#include "harness/measure/undisturbed.h"
 #include "harness/measure/watched_run.h"
 
 namespace topdnn {
@@ -22,7 +25,8 @@ constexpr std::size_t kLastLevel = 1;
 constexpr std::int64_t kLeastRounds = 6;
 constexpr std::int64_t kRobustRounds = 9;
 constexpr std::int64_t kMostRounds = 24;
-constexpr double kNarrow = 0.1;  // mean width of the shares
+constexpr double kNarrow = 0.1;     // mean width of the shares
+constexpr double kMostSeconds = 2;  // times the asked ones, if other work disturbs the rounds
 // A shorter stage is mostly the start of a team and the marks.
 constexpr double kShortest = 5e-6;
 // The stage is repeated for about this long on each kind of pages, at least once.
@@ -57,6 +61,18 @@ double MeanWidth(std::span<const StageMemory> stages) {
   return seconds > 0 ? widths / seconds : 1;
 }
 
+// Whether fewer rounds than an interval needs are undisturbed, in a tenth of the stages or more.
+bool NeedsMore(std::span<const StageMemory> stages) {
+  constexpr double kFew = 0.1;
+  const auto few = std::count_if(stages.begin(), stages.end(), [](const StageMemory& stage) {
+    return stage.reason.empty() &&
+           std::count_if(stage.rounds.begin(), stage.rounds.end(), [](const MemoryRound& round) {
+             return round.waited <= kMaxWaitedOfSample;
+           }) < kLeastRounds;
+  });
+  return static_cast<double>(few) > kFew * static_cast<double>(stages.size());
+}
+
 bool HasAbnormal(const std::vector<std::span<const float>>& parts) {
   return std::any_of(parts.begin(), parts.end(), [](std::span<const float> values) {
     return std::any_of(values.begin(), values.end(),
@@ -79,13 +95,15 @@ class Experiment {
     result.footprints = footprints_;
     result.stages.resize(subject_.stages.size());
     const std::uint64_t start = clock_.now();
-    RunSequence(nullptr);
+    RunSequence();
     Learn(&result);
     const double learned = Since(start);
     // Half of the time may go to what comes before the rounds.
     const double rounds_from = std::min(learned, options_.seconds / 2);
     for (std::int64_t round = 0; round < kMostRounds && !Cancelled(); ++round) {
-      const bool time_is_up = Since(start) - learned + rounds_from > options_.seconds;
+      const double spent = Since(start) - learned + rounds_from;
+      const bool time_is_up =
+          spent > (NeedsMore(result.stages) ? kMostSeconds : 1) * options_.seconds;
       if (time_is_up && (round >= kRobustRounds ||
                          (round == kLeastRounds && MeanWidth(result.stages) < kNarrow))) {
         break;
@@ -97,6 +115,7 @@ class Experiment {
       Round(round < kLeastRounds || round % 2 == 0, &result);
     }
     for (StageMemory& stage : result.stages) {
+      stage.rounds = UndisturbedRounds(stage.rounds);
       if (!stage.reason.empty()) stage.rounds.clear();
       if (stage.rounds.empty() && stage.reason.empty()) stage.reason = "interrupted";
     }
@@ -122,13 +141,12 @@ class Experiment {
     return Since(start);
   }
 
-  // Runs the sequence once. `times`: of each stage, or null.
-  void RunSequence(std::vector<double>* times) const {
-    if (subject_.before_iteration) subject_.before_iteration();
-    for (std::size_t i = 0; i < subject_.stages.size(); ++i) {
-      const double seconds = TimeOnce(i);
-      if (times != nullptr) (*times)[i] = seconds;
-    }
+  TimedRun RunSequence() {
+    return RunTimed({.stages = subject_.stages,
+                     .before_iteration = subject_.before_iteration,
+                     .enter = {},
+                     .leave = {}},
+                    clock_, watch_);
   }
 
   // Finds out which pages each stage uses, and whether the experiment holds for it.
@@ -192,10 +210,9 @@ class Experiment {
   }
 
   void Round(bool last_level, MemoryExperiment* result) {
-    std::vector<double> in_network(subject_.stages.size());
     memory_.ResetContents();  // a stage that is repeated may train: its weights would diverge
-    RunSequence(nullptr);     // its own pages were mapped anew
-    RunSequence(&in_network);
+    RunSequence();            // its own pages were mapped anew
+    const TimedRun in_network = RunSequence();
     if (subject_.before_iteration) subject_.before_iteration();
     for (std::size_t i = 0; i < subject_.stages.size() && !Cancelled(); ++i) {
       StageMemory& stage = result->stages[i];
@@ -204,32 +221,44 @@ class Experiment {
         continue;
       }
       MemoryRound round;
-      round.in_network = in_network[i];
-      round.second_level = TimeOn(kSecondLevel, i, &stage);
+      round.in_network = in_network.seconds[i];
+      round.waited = in_network.waited[i];
+      round.second_level = TimeOn(kSecondLevel, i, &stage, &round);
       if (last_level && footprints_.size() > kLastLevel)
-        round.last_level = TimeOn(kLastLevel, i, &stage);
+        round.last_level = TimeOn(kLastLevel, i, &stage, &round);
       memory_.MapOwn(touched_[i]);
-      round.hot = Repeated(i);
+      round.hot = Repeated(i, &round);
       stage.rounds.push_back(round);
     }
   }
 
-  double TimeOn(std::size_t footprint, std::size_t i, StageMemory* stage) {
+  double TimeOn(std::size_t footprint, std::size_t i, StageMemory* stage, MemoryRound* round) {
     memory_.MapFootprint(footprint, touched_[i]);
-    const double seconds = Repeated(i);
+    const double seconds = Repeated(i, round);
     if (subject_.f32 && stage->reason.empty() && HasAbnormal(memory_.Written(footprint))) {
       stage->reason = "its values do not stay finite and normal on remapped memory";
     }
     return seconds;
   }
 
-  // The median of the repetitions, after one that is not timed.
-  double Repeated(std::size_t i) const {
+  // The median of the repetitions, after one that is not timed. An interruption does not change the
+  // median of many; of few, the undisturbed ones are used, or the round is disturbed.
+  double Repeated(std::size_t i, MemoryRound* round) {
+    constexpr int kMany = 7;
     StageAt(i)();
-    std::vector<double> seconds;
-    seconds.reserve(static_cast<std::size_t>(repeats_[i]));
-    for (int k = 0; k < repeats_[i]; ++k) seconds.push_back(TimeOnce(i));
-    return MedianOf(std::move(seconds));
+    const bool watches = repeats_[i] < kMany;
+    std::vector<double> all, undisturbed;
+    double least_waited = 1;
+    for (int k = 0; k < repeats_[i]; ++k) {
+      const std::uint64_t before = watches ? watch_.Waited() : 0;
+      all.push_back(TimeOnce(i));
+      const std::uint64_t after = watches ? watch_.Waited() : 0;
+      const double waited = 1e-9 * static_cast<double>(after - before) / std::max(all.back(), 1e-9);
+      least_waited = std::min(least_waited, waited);
+      if (waited <= kMaxWaitedOfSample) undisturbed.push_back(all.back());
+    }
+    round->waited = std::max(round->waited, least_waited);
+    return MedianOf(undisturbed.empty() ? std::move(all) : std::move(undisturbed));
   }
 
   const MemorySubject& subject_;
@@ -237,6 +266,7 @@ class Experiment {
   const std::vector<FootprintSize>& footprints_;
   RemappedMemory memory_;
   TickClock clock_;
+  SchedulerWatch watch_;
   std::vector<TouchedPages> touched_;
   std::vector<int> repeats_;
 };

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "harness/measure/undisturbed.h"
+
 namespace topdnn {
 
 namespace {
@@ -44,6 +46,17 @@ void NarrowBy(const TopdownBounds* counted, Bound* memory) {
 }
 
 }  // namespace
+
+std::vector<MemoryRound> UndisturbedRounds(std::span<const MemoryRound> rounds) {
+  std::vector<double> waited;
+  waited.reserve(rounds.size());
+  for (const MemoryRound& round : rounds) waited.push_back(round.waited);
+  std::vector<MemoryRound> kept;
+  for (const std::size_t i : SelectUndisturbed({.samples = rounds.size(), .waited = waited}).kept) {
+    kept.push_back(rounds[i]);
+  }
+  return kept;
+}
 
 double ColdCodeSeconds(double code_bytes, double hertz) {
   return code_bytes / kCodeLine * kColdLineCycles / hertz + kTeamSeconds;

@@ -24,7 +24,12 @@ struct MemoryRound {
   double second_level = 0;  // repeated, on a footprint of L2's size
   // Repeated, on a footprint of a part of the last cache. Absent in some rounds, to save time.
   std::optional<double> last_level{};
+  // The largest share of one of these times for which a thread waited for a CPU.
+  double waited = 0;
 };
+
+// The rounds that other work did not disturb, or else the least disturbed ones (undisturbed.h).
+std::vector<MemoryRound> UndisturbedRounds(std::span<const MemoryRound> rounds);
 
 // 95 % intervals of shares of a time, in [0, 1].
 struct MemoryShares {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>
@@ -100,6 +101,8 @@ std::int64_t InvoluntarySwitches() noexcept {
 
 namespace {
 
+constexpr double kRounding = 1e-9;  // of differences of ratios
+
 std::string JudgeSteal(const Disturbance& seen) {
   if (!seen.machine_time || seen.machine_time->wanted == 0) return "";
   const double share = static_cast<double>(seen.machine_time->stolen) /
@@ -139,30 +142,76 @@ std::string JudgeThrottling(const Disturbance& seen) {
                      100 * share);
 }
 
-std::string JudgeClock(const Disturbance& seen) {
-  if (!seen.core_hertz_before || !seen.core_hertz_after || !(*seen.core_hertz_before > 0)) {
-    return "";
-  }
-  const double change = *seen.core_hertz_after / *seen.core_hertz_before - 1;
-  if (std::abs(change) <= kMaxClockChange) return "";
-  return fmt::format("the core clock moved by {:+.1f} % (from {:.2f} to {:.2f} GHz)", 100 * change,
-                     *seen.core_hertz_before * 1e-9, *seen.core_hertz_after * 1e-9);
+std::string JudgeClock(const Speeds& speeds, const Interval& memory_share) {
+  const double change = speeds.clock_change.value_or(0);
+  if (std::abs(change) * (1 - memory_share.low) <= kMaxClockChange) return "";
+  return fmt::format("the core clock moved by {:+.1f} %", 100 * change);
+}
+
+std::string SlowProbe(std::string_view what, double share) {
+  return fmt::format("{} ran at {:.0f} % of the best known speed of this machine", what,
+                     100 * share);
 }
 
 std::string JudgeQuiet(const Disturbance& seen) {
   if (!seen.quiet_ratio || *seen.quiet_ratio >= kMinQuietRatio) return "";
-  return fmt::format("a probe ran at {:.0f} % of the best known speed of this machine",
-                     100 * *seen.quiet_ratio);
+  return SlowProbe("a probe", *seen.quiet_ratio);
+}
+
+bool MemoryMoved(const Speeds& speeds) {
+  return speeds.memory && *speeds.memory < 1 - kMaxMemoryLoss;
 }
 
 }  // namespace
 
-Verdict JudgeDisturbance(const Disturbance& seen) {
+Speeds SpeedsAround(const Disturbance& seen) {
+  Speeds speeds = {
+      .clock_change = {}, .arithmetic = seen.arithmetic_ratio, .memory = seen.memory_ratio};
+  if (seen.core_hertz_before && seen.core_hertz_after && *seen.core_hertz_before > 0) {
+    speeds.clock_change = *seen.core_hertz_after / *seen.core_hertz_before - 1;
+  }
+  return speeds;
+}
+
+Interval InfluenceOf(const Speeds& speeds, const Interval& memory_share) {
+  const double busy = 1 - memory_share.low;
+  const double change = std::abs(speeds.clock_change.value_or(0));
+  const double slower = std::max(change, 1 - speeds.arithmetic.value_or(1));
+  const double memory = MemoryMoved(speeds) ? 1 - *speeds.memory : 0;
+  return {.low = std::max(0.0, 1 - busy * slower - memory_share.high * memory),
+          .high = 1 + busy * change};
+}
+
+Verdict JudgeSpeeds(const Speeds& speeds, const Interval& memory_share) {
   Verdict verdict;
+  const auto degrade = [&verdict](const std::string& reason) {
+    if (!reason.empty()) Worsen(verdict, Status::kDegraded, reason);
+  };
+  degrade(JudgeClock(speeds, memory_share));
+  if (const double slow = 1 - speeds.arithmetic.value_or(1);
+      slow * (1 - memory_share.low) > 1 - kMinQuietRatio + kRounding) {
+    degrade(SlowProbe("a probe of arithmetic", *speeds.arithmetic));
+  }
+  if (MemoryMoved(speeds) && (1 - *speeds.memory) * memory_share.high > kMaxMemoryInfluence) {
+    degrade(SlowProbe("a probe of memory", *speeds.memory));
+  }
+  return verdict;
+}
+
+Verdict JudgeWholeRun(const Disturbance& seen) {
+  Verdict verdict;
+  if (seen.judged) return verdict;
   for (const std::string& reason : {JudgeSteal(seen), JudgeSwitches(seen), JudgeWaiting(seen),
-                                    JudgeThrottling(seen), JudgeClock(seen), JudgeQuiet(seen)}) {
+                                    JudgeThrottling(seen), JudgeQuiet(seen)}) {
     if (!reason.empty()) Worsen(verdict, Status::kDegraded, reason);
   }
+  return verdict;
+}
+
+Verdict JudgeDisturbance(const Disturbance& seen) {
+  Verdict verdict = JudgeWholeRun(seen);
+  const Verdict speeds = JudgeSpeeds(SpeedsAround(seen), {.low = 0, .high = 1});
+  if (speeds.status != Status::kOk) Worsen(verdict, speeds.status, speeds.reason);
   return verdict;
 }
 

@@ -1,8 +1,9 @@
-// Decides whether other work on the machine disturbed a measurement: what is observed, and the
-// verdict.
+// Decides whether other work on the machine disturbed a measurement: what is observed around it,
+// and the verdict.
 //
-// A record is DEGRADED only if the disturbance plausibly affected its median. A median tolerates
-// one preempted iteration in a hundred.
+// What can be told apart is judged sample by sample (undisturbed.h). What is left is what moved
+// during the whole measurement: the clock, the speed of arithmetic, the speed of memory. Each
+// condemns only the regions that depend on it.
 
 #ifndef TOPDNN_HARNESS_MEASURE_DISTURBANCE_H_
 #define TOPDNN_HARNESS_MEASURE_DISTURBANCE_H_
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/statistics/interval.h"
 #include "harness/statistics/status.h"
 
 namespace topdnn {
@@ -69,10 +71,23 @@ struct Disturbance {
   std::optional<double> throttled_seconds;
   std::optional<double> core_hertz_before;
   std::optional<double> core_hertz_after;
-  // Speed of a probe divided by its best known speed on this machine: 1 = undisturbed. The lowest
-  // of the readings around the measurement.
+  // The samples were judged one by one. False in recordings of earlier versions.
+  bool judged = false;
+  // Speeds of the probes around the kept samples, divided by their best known speeds on this
+  // machine: 1 = undisturbed. The lowest of the readings.
+  std::optional<double> arithmetic_ratio;
+  std::optional<double> memory_ratio;
+  // The lower of both, in recordings of earlier versions.
   std::optional<double> quiet_ratio;
 };
+
+// What moved around a measurement.
+struct Speeds {
+  std::optional<double> clock_change;  // of the core clock, after / before - 1
+  std::optional<double> arithmetic;    // as Disturbance::arithmetic_ratio
+  std::optional<double> memory;        // as Disturbance::memory_ratio
+};
+Speeds SpeedsAround(const Disturbance& seen);
 
 // Adds the differences of the accounts between two moments. Accounts that went backwards are left
 // out.
@@ -111,7 +126,26 @@ inline constexpr double kMinQuietRatio = 0.90;
 inline constexpr std::size_t kMinUnswitched = 10;
 inline constexpr double kMaxSwitchedExcess = 0.01;
 
-// OK, or DEGRADED with every threshold that was exceeded.
+// A loss of memory's speed within its noise on a quiet virtual machine (7 to 25 % observed).
+inline constexpr double kMaxMemoryLoss = 0.30;
+// Slow memory changes the time of a region by its loss times the share of the time that the region
+// waits for memory. A smaller change is in the interval of its time.
+inline constexpr double kMaxMemoryInfluence = 0.10;
+
+// By which factors the speeds may have changed the time of a region that waits for memory for
+// `memory_share` of it: its time at the best speeds is in [low, high] times the measured one.
+Interval InfluenceOf(const Speeds& speeds, const Interval& memory_share);
+
+// DEGRADED if the speeds that the region depends on moved: the clock and arithmetic matter for the
+// time without waits for memory, memory for the waits. `memory_share` is [0, 1] if nothing is
+// known.
+Verdict JudgeSpeeds(const Speeds& speeds, const Interval& memory_share);
+
+// The verdict on what is not judged sample by sample. For recordings of earlier versions: of every
+// observation, for any region.
+Verdict JudgeWholeRun(const Disturbance& seen);
+
+// Both, for a region of which nothing is known.
 Verdict JudgeDisturbance(const Disturbance& seen);
 
 }  // namespace topdnn

@@ -1,9 +1,14 @@
 #include "harness/measure/measure.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <memory>
 
 #include "harness/measure/counted_passes.h"
 #include "harness/measure/measure_loop.h"
+#include "harness/measure/span_marker.h"
+#include "harness/measure/waiting_accounts.h"
 #include "harness/measure/watched_run.h"
 #include "harness/statistics/summary.h"
 
@@ -17,33 +22,26 @@ class SequenceMeter {
       : stages_(stages),
         options_(options),
         clock_(options.clock ? *options.clock : BestClock()),
-        bounds_(BoundsOf(options, static_cast<std::int64_t>(stages.size() + 1))),
-        // Zeroed, so that all pages are mapped before the measurement.
-        marks_(static_cast<std::size_t>(bounds_.most) * (stages.size() + 1), 0) {
+        bounds_(BoundsOf(options, static_cast<std::int64_t>(stages.size() + 1))) {
     CheckStages(stages);
     samples_.clock = clock_.name;
     samples_.stages.resize(stages.size());
     for (std::size_t i = 0; i < stages.size(); ++i) samples_.stages[i].name = stages[i].name;
     samples_.step.name = "step";
+    samples_.best_speeds = options.best_speeds;
     ListEvents(options, samples_);
   }
 
-  // The quiet check empties the caches, so it runs before the warm-up and after the last timed
-  // iteration. Only short readings run between warm-up and timing: of the core's clock, of the
-  // kernel's accounts, and of the time of a mark.
+  // The probes empty the caches, so they run before the warm-up and after the last timed iteration.
+  // Only short readings run between warm-up and timing: of the core's clock, of the kernel's
+  // accounts, and of the time of a mark. For probes between iterations, see MeasureOptions.
   SequenceSamples Measure() {
-    const WatchedRun watched(stages_, marks_);
-    Disturbance& seen = samples_.disturbance;
-    if (options_.quiet_ratio) seen.quiet_ratio = options_.quiet_ratio();
+    SpanMark& first = samples_.marks.emplace_back();
+    if (options_.speeds) first.speed = options_.speeds(false);
     WarmUp();
-    if (!samples_.cancelled) {
-      WatchAndTime();
-      if (options_.quiet_ratio) {
-        const std::optional<double> again = options_.quiet_ratio();
-        if (again) seen.quiet_ratio = std::min(seen.quiet_ratio.value_or(*again), *again);
-      }
-    }
+    if (!samples_.cancelled) WatchAndTime();
     CountSequence(stages_, options_, clock_, samples_);
+    SelectSamples(samples_);
     return std::move(samples_);
   }
 
@@ -52,14 +50,16 @@ class SequenceMeter {
     const std::int64_t most = std::max<std::int64_t>(1, options_.most_warmup_iterations);
     SteadyWatch watch(options_.steady);
     MeasureLoop loop(options_, clock_, "warm-up");
+    std::vector<std::uint64_t> marks(stages_.size() + 1, 0);
+    const WatchedRun watched(stages_, marks);
     const auto is_warm = [&] {
       return watch.steady() && loop.Elapsed() >= options_.least_warmup_seconds;
     };
     while (!is_warm() && loop.Next(1, most, options_.most_warmup_seconds)) {
-      RunMarked(stages_, clock_, marks_.data());
+      RunMarked(stages_, clock_, marks.data());
       loop.Finished();
-      const auto seconds = [this](std::size_t from, std::size_t to) {
-        return clock_.SecondsBetween(marks_[from], marks_[to]).value_or(0);
+      const auto seconds = [&](std::size_t from, std::size_t to) {
+        return clock_.SecondsBetween(marks[from], marks[to]).value_or(0);
       };
       for (std::size_t s = 0; s < stages_.size(); ++s) {
         samples_.stages[s].warmup_seconds.push_back(seconds(s, s + 1));
@@ -73,66 +73,159 @@ class SequenceMeter {
     samples_.cancelled = loop.cancelled();
   }
 
+  // A stage's time in the warm-up that other work hardly lengthened.
+  static double WarmSeconds(const StageSamples& samples) {
+    const std::span<const double> seconds(samples.warmup_seconds);
+    constexpr std::size_t kLast = 9;
+    return Summarize(seconds.last(std::min(seconds.size(), kLast))).min;
+  }
+
   void WatchAndTime() {
     Disturbance& seen = samples_.disturbance;
     if (options_.core_hertz) seen.core_hertz_before = options_.core_hertz();
     const KernelAccounts before = ReadKernelAccounts();
-    Time();
+    Time(before);
     AddSpent(before, ReadKernelAccounts(), seen);
-    if (options_.core_hertz) seen.core_hertz_after = options_.core_hertz();
   }
 
-  void Time() {
+  void Time(const KernelAccounts& before) {
     Disturbance& seen = samples_.disturbance;
     const double empty = EmptySeconds();
     samples_.step.empty_seconds = empty * static_cast<double>(stages_.size());
     for (StageSamples& stage : samples_.stages) stage.empty_seconds = empty;
+    WaitingAccounts waiting(options_, clock_);
+    std::vector<double> warm;
+    for (const StageSamples& stage : samples_.stages) warm.push_back(WarmSeconds(stage));
+    const std::int64_t most = MostIterations();
+    waiting.Prepare(warm, most);
+    // Each stage and each part has a mark. They are mapped row by row, before an iteration.
+    const std::size_t row = stages_.size() + waiting.parts().size();
+    const auto marks =
+        std::make_unique_for_overwrite<std::uint64_t[]>(row * static_cast<std::size_t>(most));
+    std::vector<std::int64_t> switches;
+    switches.reserve(static_cast<std::size_t>(most));
+    SpanMarker marker(options_, clock_, before, WarmSeconds(samples_.step), samples_.marks);
     MeasureLoop loop(options_, clock_, "timing");
-    std::vector<bool> was_switched;
-    was_switched.reserve(static_cast<std::size_t>(bounds_.most));
-    while (loop.Next(bounds_.least, bounds_.most, options_.seconds)) {
-      const std::int64_t switches = InvoluntarySwitches();
-      RunMarked(stages_, clock_, MarksOf(loop.done()));
-      const std::int64_t switched = InvoluntarySwitches() - switches;
-      seen.switched_iterations += switched > 0 ? 1 : 0;
-      seen.involuntary_switches += switched;
-      was_switched.push_back(switched > 0);
+    const double budget = std::max(options_.budget_seconds, 2 * WarmSeconds(samples_.step) *
+                                                                static_cast<double>(bounds_.least));
+    const auto next = [&] {
+      marker.BetweenIterations(loop.done(), [this] { RunBare(); });
+      if (options_.iterations) return loop.Next(bounds_.least, bounds_.most, 0);
+      const bool enough = waiting.AreEnough(loop.done());
+      const double seconds = enough ? options_.seconds : kPatience * options_.seconds;
+      const bool spent = loop.Elapsed() >= budget;
+      if (spent && loop.done() > 0 && loop.done() < bounds_.least) {
+        samples_.cut_short = fmt::format("timing ended after {:.0f} s with {} of {} iterations",
+                                         loop.Elapsed(), loop.done(), bounds_.least);
+      }
+      return loop.Next(spent ? 1 : bounds_.least, enough ? bounds_.most : most,
+                       std::min(seconds, budget));
+    };
+    while (next()) {
+      std::uint64_t* const own = &marks[static_cast<std::size_t>(loop.done()) * row];
+      std::fill_n(own, row, 0);
+      const WatchedRun watched(stages_, {own, row}, waiting.parts());
+      const std::int64_t before_it = InvoluntarySwitches();
+      RunInParts(own, waiting);
+      switches.push_back(InvoluntarySwitches() - before_it);
       loop.Finished();
     }
+    waiting.End();
+    if (options_.core_hertz) seen.core_hertz_after = options_.core_hertz();
+    marker.AfterIterations(loop.done());
     samples_.cancelled = loop.cancelled();
+    seen.judged = true;
     seen.iterations = loop.done();
-    std::vector<double> unswitched;
-    for (std::int64_t i = 0; i < loop.done(); ++i) {
-      if (!KeepTimes(MarksOf(i))) continue;
-      seen.seconds += samples_.step.seconds.back();
-      if (!was_switched[static_cast<std::size_t>(i)]) {
-        unswitched.push_back(samples_.step.seconds.back());
+    for (const std::int64_t switched : switches) {
+      seen.switched_iterations += switched > 0 ? 1 : 0;
+      seen.involuntary_switches += switched;
+    }
+    KeepTimes({marks.get(), row * switches.size()}, waiting, switches);
+    for (const double seconds : samples_.step.seconds) seen.seconds += seconds;
+  }
+
+  // Iterations that may be timed; more than bounds_.most only to get enough undisturbed ones.
+  std::int64_t MostIterations() const {
+    if (options_.iterations) return bounds_.most;
+    const auto row = static_cast<std::int64_t>(2 * stages_.size());
+    return std::max(bounds_.most, std::min(4 * bounds_.most, kMaxNumbers / row));
+  }
+
+  void RunBare() {
+    if (options_.before_iteration) options_.before_iteration();
+    for (const TimedStage& stage : stages_) stage.run();
+  }
+
+  // The measured region, with a reading of the scheduler's accounts after each part.
+  void RunInParts(std::uint64_t* mark, WaitingAccounts& waiting) {
+    waiting.BeginIteration();
+    std::size_t first = 0;
+    for (const std::size_t last : waiting.parts()) {
+      RunMarked(stages_.subspan(first, last - first), clock_, mark);
+      waiting.EndPart();
+      mark += last - first + 1;
+      first = last;
+    }
+  }
+
+  // The times without those of the marks. An iteration in which the clock went backwards is counted
+  // as omitted.
+  void KeepTimes(std::span<const std::uint64_t> marks, const WaitingAccounts& waiting,
+                 std::span<const std::int64_t> switches) {
+    const std::vector<std::size_t>& parts = waiting.parts();
+    const std::size_t row = stages_.size() + parts.size();
+    std::vector<double> part_seconds;
+    for (std::size_t i = 0; i < switches.size(); ++i) {
+      std::size_t begin = i * row;
+      for (std::size_t p = 0; p < parts.size(); ++p) {
+        const std::size_t end = begin + parts[p] - (p == 0 ? 0 : parts[p - 1]);
+        part_seconds.push_back(clock_.SecondsBetween(marks[begin], marks[end]).value_or(0));
+        begin = end + 1;
       }
     }
-    if (unswitched.size() >= kMinUnswitched) {
-      seen.switched_excess = Median(samples_.step.seconds) / Median(unswitched) - 1;
+    const std::vector<double> shares = waiting.SharesOf(part_seconds);
+    std::vector<std::int64_t> kept_before;
+    for (std::size_t i = 0; i < switches.size(); ++i) {
+      kept_before.push_back(static_cast<std::int64_t>(samples_.step.seconds.size()));
+      const std::span<const std::uint64_t> own = marks.subspan(i * row, row);
+      if (!std::is_sorted(own.begin(), own.end())) {
+        for (StageSamples& stage : samples_.stages) ++stage.left_out;
+        ++samples_.step.left_out;
+        continue;
+      }
+      samples_.switches.push_back(switches[i]);
+      const std::size_t first = i * parts.size();
+      KeepIteration(own, parts, std::span(part_seconds).subspan(first, parts.size()),
+                    shares.empty() ? std::span<const double>{}
+                                   : std::span(shares).subspan(first, parts.size()));
+    }
+    kept_before.push_back(static_cast<std::int64_t>(samples_.step.seconds.size()));
+    for (SpanMark& mark : samples_.marks) {
+      mark.iteration = kept_before[static_cast<std::size_t>(mark.iteration)];
     }
   }
 
-  std::uint64_t* MarksOf(std::int64_t iteration) {
-    return &marks_[static_cast<std::size_t>(iteration) * (stages_.size() + 1)];
-  }
-
-  // One iteration's times, without those of the marks. Returns false if the clock went backwards:
-  // the iteration is then counted as omitted.
-  bool KeepTimes(const std::uint64_t* marks) {
-    if (!std::is_sorted(marks, marks + stages_.size() + 1)) {
-      for (StageSamples& stage : samples_.stages) ++stage.left_out;
-      ++samples_.step.left_out;
-      return false;
-    }
-    const auto keep = [&](std::size_t from, std::size_t to, StageSamples& into) {
-      const double seconds = clock_.SecondsBetween(marks[from], marks[to]).value_or(0);
+  void KeepIteration(std::span<const std::uint64_t> marks, const std::vector<std::size_t>& parts,
+                     std::span<const double> part_seconds, std::span<const double> shares) {
+    const auto keep = [](double seconds, StageSamples& into) {
       into.seconds.push_back(std::max(0.0, seconds - into.empty_seconds));
     };
-    for (std::size_t s = 0; s < stages_.size(); ++s) keep(s, s + 1, samples_.stages[s]);
-    keep(0, stages_.size(), samples_.step);
-    return true;
+    double step = 0;
+    double waited = 0;
+    std::size_t part = 0;
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      if (s == parts[part]) ++part;
+      const std::size_t at = s + part;
+      StageSamples& stage = samples_.stages[s];
+      keep(clock_.SecondsBetween(marks[at], marks[at + 1]).value_or(0), stage);
+      if (!shares.empty()) stage.waited.push_back(shares[part]);
+    }
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      step += part_seconds[p];
+      if (!shares.empty()) waited += shares[p] * part_seconds[p];
+    }
+    keep(step, samples_.step);
+    if (!shares.empty()) samples_.step.waited.push_back(step > 0 ? waited / step : 0);
   }
 
   // The median time between two marks with nothing between them.
@@ -151,11 +244,29 @@ class SequenceMeter {
   const MeasureOptions& options_;
   TickClock clock_;
   IterationBounds bounds_;
-  std::vector<std::uint64_t> marks_;  // (iterations, stages + 1)
   SequenceSamples samples_;
 };
 
 }  // namespace
+
+std::vector<double> UndisturbedSeconds(const StageSamples& samples) {
+  if (samples.selection.kept.empty()) return samples.seconds;
+  return ValuesAt(samples.seconds, samples.selection.kept);
+}
+
+void SelectSamples(SequenceSamples& samples) {
+  const auto select = [&samples](StageSamples& of) {
+    of.selection = SelectUndisturbed({.samples = of.seconds.size(),
+                                      .waited = of.waited,
+                                      .switches = samples.switches,
+                                      .marks = samples.marks});
+  };
+  for (StageSamples& stage : samples.stages) select(stage);
+  select(samples.step);
+  const SpeedShares speeds = SpeedsOf(samples.step.selection, samples.marks, samples.best_speeds);
+  samples.disturbance.arithmetic_ratio = speeds.arithmetic;
+  samples.disturbance.memory_ratio = speeds.memory;
+}
 
 SequenceSamples MeasureSequence(std::span<const TimedStage> stages, const MeasureOptions& options) {
   return SequenceMeter(stages, options).Measure();

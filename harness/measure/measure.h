@@ -1,9 +1,11 @@
 // Measures a sequence of stages: any code that can be called repeatedly.
 //
 // In a sequence there is one mark at each boundary between two stages, so n stages cost n + 1
-// readings of a clock, and the stages' times sum to the step's time. Times and event counts come
-// from separate iterations: reading events is a system call, which would add to the stages' times.
-// Between the first and the last mark of an iteration this code does not allocate, lock or throw.
+// readings of a clock, and the stages' times sum to the step's time. Where the scheduler's accounts
+// are read between two stages there are two marks, and the reading belongs to neither stage. Times
+// and event counts come from separate iterations: reading events is a system call, which would add
+// to the stages' times. Between the first and the last mark of an iteration this code does not
+// allocate, lock or throw.
 
 #ifndef TOPDNN_HARNESS_MEASURE_MEASURE_H_
 #define TOPDNN_HARNESS_MEASURE_MEASURE_H_
@@ -20,6 +22,8 @@
 #include "harness/counters/clock.h"
 #include "harness/counters/source.h"
 #include "harness/measure/disturbance.h"
+#include "harness/measure/undisturbed.h"
+#include "harness/probes/quiet.h"
 #include "harness/statistics/steady.h"
 
 namespace topdnn {
@@ -50,9 +54,15 @@ struct MeasureProgress {
   double share = 0;        // done share of the phase, approximate, in [0, 1]
 };
 
+// Reads the time that the process's threads have waited for a CPU so far (SchedulerWatch).
+struct WaitingReader {
+  std::function<std::uint64_t()> nanoseconds;
+  double cost_seconds = 0;  // of a reading
+};
+
 struct MeasureOptions {
   // Timed iterations: exactly `iterations`; otherwise as many as fit in `seconds`, within the two
-  // bounds.
+  // bounds. If too few of them are undisturbed (AreEnough), up to kPatience times as many.
   std::optional<std::int64_t> iterations;
   double seconds = 1.0;
   std::int64_t least_iterations = 5;
@@ -73,11 +83,25 @@ struct MeasureOptions {
   std::vector<CounterSource*> sources;        // not owned
   const std::atomic<bool>* cancel = nullptr;  // polled between iterations
   std::function<void(const MeasureProgress&)> progress;  // between iterations
-  // Called before and after the measurement, outside of it; see Disturbance. The quiet ratio is
-  // read before the warm-up, since the reading may empty the caches.
+  // At most this many seconds of timed iterations, even if they are fewer than least_iterations
+  // (but at least one): on a busy machine an iteration may take many times as long. Long iterations
+  // have at least twice the time that least_iterations took in the warm-up.
+  double budget_seconds = 60;
+  // Called before and after the timed iterations, outside of them; see Disturbance.
   std::function<std::optional<double>()> core_hertz;
-  std::function<std::optional<double>()> quiet_ratio;
+  // Reads the probes: before the warm-up, after the timed iterations, and between them at moments
+  // that cost at most kMarkShare of the time, then briefly. A reading empties the caches, so an
+  // iteration follows that is not timed, unless the reading is short beside it.
+  std::function<QuietReading(bool brief)> speeds;
+  QuietReading best_speeds;              // the best known readings of this machine
+  std::optional<WaitingReader> waiting;  // absent: of all threads; for tests
 };
+
+inline constexpr double kPatience = 4;
+// The share of the time for the marks between iterations (SpanMark), and for the readings of the
+// scheduler's accounts.
+inline constexpr double kMarkShare = 0.015;
+inline constexpr double kReadingShare = 0.01;
 
 // The samples of one stage, or of the whole step.
 struct StageSamples {
@@ -99,7 +123,15 @@ struct StageSamples {
   // Timed iterations without times, because the clock went backwards.
   std::int64_t left_out = 0;
   bool scaled = false;  // see ScaleCounts
+  // By sample, the sum over the threads of the time that they waited for a CPU, as a share of the
+  // sample's time. If a reading would cost over kReadingShare of a sample, it is for several
+  // together: neighbouring stages or iterations. Empty: not known.
+  std::vector<double> waited{};
+  Selection selection{};  // of `seconds`, by SelectSamples
 };
+
+// The times of the undisturbed samples; all of them before SelectSamples.
+std::vector<double> UndisturbedSeconds(const StageSamples& samples);
 
 struct SequenceSamples {
   std::vector<StageSamples> stages;
@@ -112,12 +144,21 @@ struct SequenceSamples {
   std::string clock;
   Warmup warmup;
   Disturbance disturbance;
-  bool cancelled = false;  // the complete iterations until then are kept
+  std::vector<std::int64_t> switches{};  // involuntary, by sample of the step
+  std::vector<SpanMark> marks{};         // between the samples
+  QuietReading best_speeds{};            // the best known before
+  bool cancelled = false;                // the complete iterations until then are kept
+  std::string cut_short{};               // which phase its budget of time ended, and how; or empty
 };
 
-// Runs the stages in their order, iteration after iteration. Throws InputError if there is no
-// stage, if a stage cannot be called, or if the marks of that many iterations would take over 256
-// MiB. Exceptions of a stage pass through.
+// Selects the undisturbed samples of each stage and of the step, and adds what the probes around
+// them say to the disturbance. Pure.
+void SelectSamples(SequenceSamples& samples);
+
+// Runs the stages in their order, iteration after iteration. In iterations of at least
+// kSliceSeconds, the time of waiting is read between stages, too. Throws InputError if there is
+// no stage, if a stage cannot be called, or if the marks of that many iterations would take over
+// 256 MiB. Exceptions of a stage pass through.
 SequenceSamples MeasureSequence(std::span<const TimedStage> stages, const MeasureOptions& options);
 
 // Repeats one stage, so that its data is as hot in the caches as the stage itself leaves it.

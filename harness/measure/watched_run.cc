@@ -17,8 +17,8 @@ static_assert(std::atomic<const WatchedRun*>::is_always_lock_free &&
 }  // namespace
 
 WatchedRun::WatchedRun(const char* name, std::span<const TimedStage> stages,
-                       std::span<const std::uint64_t> marks)
-    : name_(name), stages_(stages), marks_(marks), outer_(innermost) {
+                       std::span<const std::uint64_t> marks, std::span<const std::size_t> parts)
+    : name_(name), stages_(stages), marks_(marks), parts_(parts), outer_(innermost) {
   innermost = this;
 }
 
@@ -28,9 +28,19 @@ std::string_view WatchedRun::Name() const noexcept {
   if (name_ != nullptr) return name_;
   if (marks_.empty()) return {};
   const auto last = std::max_element(marks_.begin(), marks_.end()) - marks_.begin();
-  const std::size_t stage = static_cast<std::size_t>(last) % (stages_.size() + 1);
-  if (stage == stages_.size() || marks_[static_cast<std::size_t>(last)] == 0) return {};
-  return stages_[stage].name;
+  if (marks_[static_cast<std::size_t>(last)] == 0) return {};
+  const std::size_t all = stages_.size();
+  const std::span<const std::size_t> parts = parts_.empty() ? std::span(&all, 1) : parts_;
+  std::size_t at = static_cast<std::size_t>(last) % (all + parts.size());
+  std::size_t first = 0;
+  for (const std::size_t end : parts) {
+    const std::size_t stages = end - first;
+    if (at < stages) return stages_[first + at].name;
+    if (at == stages) return {};  // the last reading of the part
+    at -= stages + 1;
+    first = end;
+  }
+  return {};
 }
 
 std::string_view WatchedRun::Now() noexcept {

@@ -6,6 +6,7 @@
 #define TOPDNN_HARNESS_MEASURE_WATCHED_RUN_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -18,10 +19,12 @@ namespace topdnn {
 // `name` and `marks` outlive it.
 class WatchedRun {
  public:
-  explicit WatchedRun(const char* name) : WatchedRun(name, {}, {}) {}
-  // `marks`: rows of stages.size() + 1 readings of the clock, zero where nothing was read yet.
-  WatchedRun(std::span<const TimedStage> stages, std::span<const std::uint64_t> marks)
-      : WatchedRun(nullptr, stages, marks) {}
+  explicit WatchedRun(const char* name) : WatchedRun(name, {}, {}, {}) {}
+  // `marks`: rows of readings of the clock, zero where nothing was read yet. `parts`: one past the
+  // last stage of each part of a row; a part has one reading more than stages. None: one part.
+  WatchedRun(std::span<const TimedStage> stages, std::span<const std::uint64_t> marks,
+             std::span<const std::size_t> parts = {})
+      : WatchedRun(nullptr, stages, marks, parts) {}
   ~WatchedRun();
   WatchedRun(const WatchedRun&) = delete;
   WatchedRun& operator=(const WatchedRun&) = delete;
@@ -34,12 +37,13 @@ class WatchedRun {
 
  private:
   WatchedRun(const char* name, std::span<const TimedStage> stages,
-             std::span<const std::uint64_t> marks);
+             std::span<const std::uint64_t> marks, std::span<const std::size_t> parts);
   std::string_view Name() const noexcept;
 
   const char* name_;
   std::span<const TimedStage> stages_;
   std::span<const std::uint64_t> marks_;
+  std::span<const std::size_t> parts_;
   const WatchedRun* outer_;
 };
 

@@ -1,30 +1,46 @@
 #include "harness/probes/quiet.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
+#include <vector>
 
 #include "harness/machine/isa.h"
 #include "harness/machine/machine.h"
+#include "harness/probes/ceiling_verdict.h"
 #include "harness/probes/ceilings.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
 namespace {
 
-constexpr int kWindows = 4;
 constexpr double kWindowSeconds = 0.5e-3;
+
+// The rates of windows in which the threads had their CPUs: a window that waited for a CPU says
+// nothing about the speed. Absent if OpenMP gives fewer threads.
+std::optional<std::vector<double>> Rates(ProbeTeam& team, double work, int windows) {
+  std::vector<double> rates;
+  for (int i = 0; i < windows; ++i) {
+    const std::optional<double> rate = team.Window();
+    if (!rate) return std::nullopt;
+    if (team.on_cpu() >= kMinOnCpu) rates.push_back(*rate * work);
+  }
+  return rates;
+}
 
 // The median of a few windows, so that a single interrupt has no effect.
 std::optional<double> Rate(ProbeTeam* team, double work) {
+  constexpr int kWindows = 4;
   if (team == nullptr) return std::nullopt;
-  std::array<double, kWindows> rates{};
-  for (double& rate : rates) {
-    const std::optional<double> window = team->Window();
-    if (!window) return std::nullopt;
-    rate = *window * work;
-  }
-  return Median(rates);
+  const auto rates = Rates(*team, work, kWindows);
+  return rates ? MedianIfAny(*rates) : std::nullopt;
+}
+
+// The better of two windows.
+std::optional<double> BriefRate(ProbeTeam* team, double work) {
+  if (team == nullptr) return std::nullopt;
+  const auto rates = Rates(*team, work, 2);
+  if (!rates || rates->empty()) return std::nullopt;
+  return *std::max_element(rates->begin(), rates->end());
 }
 
 std::optional<double> Higher(const std::optional<double>& a, const std::optional<double>& b) {
@@ -51,6 +67,10 @@ QuietCheck::QuietCheck(int threads) {
 }
 
 QuietReading QuietCheck::Read() { return {Rate(fma_.get(), flops_), Rate(memory_.get(), bytes_)}; }
+
+QuietReading QuietCheck::ReadBriefly() {
+  return {BriefRate(fma_.get(), flops_), BriefRate(memory_.get(), bytes_)};
+}
 
 QuietReading Best(const QuietReading& a, const QuietReading& b) {
   return {Higher(a.flops_per_second, b.flops_per_second),

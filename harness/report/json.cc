@@ -17,15 +17,30 @@ std::optional<Summary> TimeOf(const Record& record) {
   return record.status == Status::kFailed ? std::nullopt : record.seconds;
 }
 
-// The summary, and the times that it summarises; "samples_of" if these were thinned.
+// The summary, how many samples it leaves out and why, the interval of the median, and the times
+// that it summarises; "samples_of" if these were thinned.
 Json SampledSecondsJson(const Record& record) {
   Json json = SecondsJson(TimeOf(record));
-  if (json.is_null() || record.samples.empty()) return json;
+  if (json.is_null()) return json;
+  std::int64_t left_out = 0;
+  for (const auto& [reason, samples] : record.left_out) left_out += samples;
+  json["left_out"] = left_out;
+  if (left_out > 0) json["left_out_reasons"] = record.left_out;
+  json["ci95"] = IntervalJson(record.seconds_interval);
+  if (record.samples.empty()) return json;
   Json& samples = json["samples"] = Json::array();
   for (const double sample : record.samples) samples.push_back(JsonNumber(sample));
   const auto listed = static_cast<std::int64_t>(record.samples.size());
   if (record.seconds->n > listed) json["samples_of"] = record.seconds->n;
   return json;
+}
+
+// The probes around the measurement, as shares of the best known speeds, and the change of the
+// clock.
+Json SpeedsJson(const Speeds& speeds) {
+  return {{"clock_change", JsonNumber(speeds.clock_change)},
+          {"arithmetic", JsonNumber(speeds.arithmetic)},
+          {"memory", JsonNumber(speeds.memory)}};
 }
 
 template <class Values>
@@ -115,6 +130,7 @@ Json StepJson(const Report& report) {
   json["status"] = NameOf(step.status);
   json["reason"] = TextOrNull(step.reason);
   json["seconds"] = SampledSecondsJson(step);
+  json["speeds"] = SpeedsJson(step.speeds);
   json["images_per_second"] = JsonNumber(report.ItemsPerSecond());
   AddFigures(step, json);
   return json;
@@ -184,6 +200,7 @@ Json ToJson(const Record& record) {
   json["status"] = NameOf(record.status);
   json["reason"] = TextOrNull(record.reason);
   json["seconds"] = SampledSecondsJson(record);
+  json["speeds"] = SpeedsJson(record.speeds);
   if (!record.seconds_by_regime.empty()) {
     Json& regimes = json["seconds_by_regime"] = Json::object();
     for (const auto& [regime, seconds] : record.seconds_by_regime) {

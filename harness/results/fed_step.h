@@ -5,7 +5,6 @@
 #define TOPDNN_HARNESS_RESULTS_FED_STEP_H_
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@ struct FedStepTimes {
 // The times of one part, over all steps.
 struct StepPart {
   double mean = 0;               // seconds; the means of the parts sum to the step's mean
-  std::optional<Interval> ci95;  // of the mean; absent below 6 steps
+  std::optional<Interval> ci95;  // of the median; absent below 6 steps
   Summary seconds;
 };
 
@@ -38,11 +37,6 @@ struct FedStep {
 
 // Sets the four parts from the times. Throws std::invalid_argument for no steps.
 void Summarize(FedStep& step);
-
-// The 95 % interval of the mean of samples in their order. Neighbouring samples depend on each
-// other, so it comes from the means of up to ten blocks of at least two consecutive samples, by
-// Student's t (Law, Simulation Modeling and Analysis, 9.5.3: batch means). Absent below 6 samples.
-std::optional<Interval> MeanInterval(std::span<const double> samples);
 
 }  // namespace topdnn
 

@@ -27,6 +27,24 @@ bool AreOf(std::span<const StageSamples> samples, const Report& report) {
          });
 }
 
+// The iterations that are undisturbed for each of the stages.
+std::vector<std::size_t> UndisturbedIterations(
+    std::span<const StageSamples> samples, const std::function<bool(std::size_t stage)>& belongs) {
+  const std::size_t iterations = samples.front().seconds.size();
+  std::vector<std::size_t> kept_by(iterations, 0);
+  std::size_t stages = 0;
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    if (!belongs(s) || samples[s].selection.kept.empty()) continue;
+    ++stages;
+    for (const std::size_t i : samples[s].selection.kept) ++kept_by.at(i);
+  }
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < iterations; ++i) {
+    if (kept_by[i] == stages) kept.push_back(i);
+  }
+  return kept;
+}
+
 GroupSummary Summed(const std::string& name, std::span<const StageSamples> samples,
                     const Report& report) {
   GroupSummary group{.name = name, .seconds = 0.0};
@@ -46,9 +64,13 @@ GroupSummary Summed(const std::string& name, std::span<const StageSamples> sampl
     flops = Plus(flops, stage.flops);
   }
   if (group.seconds && AreOf(samples, report)) {
-    group.per_iteration = Summarize(
-        SumsPerIteration(samples, belongs, &StageSamples::seconds, samples.front().seconds.size()));
-    group.seconds = group.per_iteration->median;
+    const std::size_t iterations = samples.front().seconds.size();
+    const std::vector<std::size_t> kept = UndisturbedIterations(samples, belongs);
+    if (AreEnough(kept.size(), iterations)) {
+      group.per_iteration = Summarize(
+          ValuesAt(SumsPerIteration(samples, belongs, &StageSamples::seconds, iterations), kept));
+      group.seconds = group.per_iteration->median;
+    }
   }
   if (!group.seconds || !flops || !(*group.seconds > 0)) return group;
   group.gflops = *flops / *group.seconds * 1e-9;

@@ -29,8 +29,9 @@ std::vector<double> SumsPerIteration(std::span<const StageSamples> stages,
 // backward, update, reorder, loss, then any other pass; passes without stages are omitted.
 //
 // `samples`: one per stage, from iterations that ran all stages in sequence. A group's time is then
-// the median of its sums per iteration. Without them (stages that were measured by themselves) it
-// is the sum of the stages' medians, and has no spread. A figure is absent if any stage lacks its
+// the median of its sums per iteration, over the iterations that are undisturbed for each of its
+// stages. Without them (stages that were measured by themselves), or if they are too few, it is the
+// sum of the stages' medians, and has no spread. A figure is absent if any stage lacks its
 // part.
 void AddGroups(std::span<const StageSamples> samples, Report& report);
 

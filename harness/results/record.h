@@ -14,9 +14,11 @@
 
 #include "harness/bounds/roofline.h"
 #include "harness/bounds/topdown_bounds.h"
+#include "harness/measure/disturbance.h"
 #include "harness/results/experiment_results.h"
 #include "harness/results/fed_step.h"
 #include "harness/results/json_value.h"
+#include "harness/statistics/interval.h"
 #include "harness/statistics/status.h"
 #include "harness/statistics/summary.h"
 
@@ -33,7 +35,13 @@ struct Record {
   Status status = Status::kOk;
   std::string reason;  // required unless OK
 
-  std::optional<Summary> seconds;
+  std::optional<Summary> seconds;  // of the undisturbed samples
+  // The 95 % interval of their median; the validity pass widens it by what the speeds around them
+  // explain. Absent below 6 samples.
+  std::optional<Interval> seconds_interval;
+  // Samples that are not among them, by reason: "waited for a CPU" (harness/measure/undisturbed.h).
+  std::map<std::string, std::int64_t> left_out;
+  Speeds speeds;  // the speeds around the measurement
   // The times that `seconds` summarises, in the order of the iterations; thinned evenly if there
   // are more than kMostSamples.
   std::vector<double> samples;

@@ -54,6 +54,7 @@ void Fields(auto& archive, Either<StageSamples> auto& samples) {
   archive.Later("left_out", samples.left_out);
   archive("run_counts", samples.run_counts);
   archive("threads", samples.threads);
+  archive.Later("waited", samples.waited);
 }
 
 void Fields(auto& archive, Either<MachineTime> auto& time) {
@@ -78,6 +79,19 @@ void Fields(auto& archive, Either<Disturbance> auto& seen) {
   archive("machine_time", seen.machine_time);
   archive.Later("scheduler_time", seen.scheduler_time);
   archive.Later("throttled_seconds", seen.throttled_seconds);
+  archive.Later("judged", seen.judged);
+}
+
+void Fields(auto& archive, Either<QuietReading> auto& reading) {
+  archive("flops_per_second", reading.flops_per_second);
+  archive("bytes_per_second", reading.bytes_per_second);
+}
+
+void Fields(auto& archive, Either<SpanMark> auto& mark) {
+  archive("iteration", mark.iteration);
+  archive("speed", mark.speed);
+  archive("stolen", mark.stolen);
+  archive("throttled", mark.throttled);
 }
 
 void Fields(auto& archive, Either<Warmup> auto& warmup) {
@@ -96,6 +110,9 @@ void Fields(auto& archive, Either<SequenceSamples> auto& samples) {
   archive("event_passes", samples.event_passes);
   archive("empty_counts", samples.empty_counts);
   archive("run_events", samples.run_events);
+  archive.Later("switches", samples.switches);
+  archive.Later("marks", samples.marks);
+  archive.Later("best_speeds", samples.best_speeds);
 }
 
 void Fields(auto& archive, Either<Recording::Check> auto& check) {
@@ -149,10 +166,17 @@ class Writer {
   void operator()(const char* key, const T& value, const Range& = {}) {
     json_[key] = Written(value);
   }
-  // Left out if it is 0 or absent, so that programs of earlier versions can read the rest.
+  // Left out if it is 0, absent or empty, so that programs of earlier versions can read the rest.
   template <class T>
   void Later(const char* key, const T& value) {
     if (static_cast<bool>(value)) (*this)(key, value);
+  }
+  template <class T>
+  void Later(const char* key, const std::vector<T>& values) {
+    if (!values.empty()) (*this)(key, values);
+  }
+  void Later(const char* key, const QuietReading& reading) {
+    if (reading.flops_per_second || reading.bytes_per_second) (*this)(key, reading);
   }
   Json& json() { return json_; }
 
@@ -386,6 +410,25 @@ StageSamples RegionOf(const Node& node, std::size_t events, std::size_t run_even
   return samples;
 }
 
+// The facts about the samples must be those of as many samples.
+void RefuseOtherFacts(const Node& node, const SequenceSamples& samples) {
+  const std::size_t iterations = samples.step.seconds.size();
+  const auto check = [&](std::size_t facts) {
+    if (facts == iterations || facts == 0) return;
+    node.Refuse(fmt::format("{} facts about {} iterations", facts, iterations));
+  };
+  check(samples.switches.size());
+  check(samples.step.waited.size());
+  for (const StageSamples& stage : samples.stages) check(stage.waited.size());
+  std::int64_t before = 0;
+  for (const SpanMark& mark : samples.marks) {
+    if (mark.iteration < before || mark.iteration > static_cast<std::int64_t>(iterations)) {
+      node.Refuse(fmt::format("a mark before iteration {} of {}", mark.iteration, iterations));
+    }
+    before = mark.iteration;
+  }
+}
+
 void Reader::Read(const Node& node, SequenceSamples& samples, const Range&) {
   Reader reader(node);
   Fields(reader, samples);
@@ -410,6 +453,8 @@ void Reader::Read(const Node& node, SequenceSamples& samples, const Range&) {
   }
   samples.step = std::move(samples.stages.back());
   samples.stages.pop_back();
+  RefuseOtherFacts(node, samples);
+  if (samples.disturbance.judged) SelectSamples(samples);
 }
 
 }  // namespace

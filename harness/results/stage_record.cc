@@ -6,6 +6,7 @@
 
 #include "harness/counters/core_types.h"
 #include "harness/statistics/counting.h"
+#include "harness/statistics/interval.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
@@ -59,13 +60,17 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     }
     return record;
   }
-  record.seconds = Summarize(samples.seconds);
-  record.samples = ThinnedEvenly(samples.seconds, kMostSamples);
+  const std::vector<double> seconds = UndisturbedSeconds(samples);
+  record.seconds = Summarize(seconds);
+  record.samples = ThinnedEvenly(seconds, kMostSamples);
+  record.seconds_interval = MedianInterval(seconds);
+  record.left_out = ReasonsOf(samples.selection);
   if (!(record.seconds->median < kMaxSeconds)) {
     record.status = Status::kInvalid;
     record.reason = fmt::format("a median time of {:g} s is impossible: measure or record it again",
                                 record.seconds->median);
     record.seconds.reset();
+    record.seconds_interval.reset();
     record.samples.clear();
     return record;
   }
@@ -78,6 +83,7 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
                         samples.left_out,
                         samples.left_out + static_cast<std::int64_t>(samples.seconds.size())));
   }
+  if (const std::string few = WhyTooFew(samples.selection); !few.empty()) degrade(few);
   if (record.seconds->median < (kMinEmptyRegions - 1) * samples.empty_seconds) {
     degrade(fmt::format("too short for the marks: an empty region takes {:.0f} ns",
                         samples.empty_seconds * 1e9));

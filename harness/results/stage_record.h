@@ -29,11 +29,12 @@ void ScaleCounts(StageSamples& samples);
 EventCount MeanOfEvent(const StageSamples& samples, const std::vector<std::string>& events,
                        std::size_t event);
 
-// The record of a stage or of the step: name, regime, status, seconds, events, running fraction. In
-// addition to the verdict, it is DEGRADED if the region is too short for the marks, an event was on
-// a counter for too small a share of the time, threads were on another core type, or the clock went
-// backwards in some iterations. Without samples it is SKIPPED, or INVALID if the clock went
-// backwards in each iteration. It is INVALID if the median time is impossible.
+// The record of a stage or of the step: name, regime, status, seconds, events, running fraction.
+// Its times are those of the undisturbed samples. In addition to the verdict, it is DEGRADED if too
+// few samples are undisturbed, the region is too short for the marks, an event was on a counter for
+// too small a share of the time, threads were on another core type, or the clock went backwards in
+// some iterations. Without samples it is SKIPPED, or INVALID if the clock went backwards in each
+// iteration. It is INVALID if the median time is impossible.
 Record RecordOf(const StageSamples& samples, const std::vector<std::string>& events,
                 const Verdict& verdict, std::string_view regime);
 // Adds the counts of the sources that run the regions themselves: their events, the counted FLOPs,

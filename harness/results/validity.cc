@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/bounds/roofline.h"
 #include "harness/results/groups.h"
 
 namespace topdnn {
@@ -27,6 +28,7 @@ void Worsen(Record& record, Status status, std::string_view reason) {
 
 void RemoveTimes(Record& record) {
   record.seconds.reset();
+  record.seconds_interval.reset();
   record.seconds_by_regime.clear();
   record.topdown_bounds.reset();
   record.roofline.reset();
@@ -147,7 +149,36 @@ bool Holds(Note::Basis basis, const Evidence& evidence, const Record& step) {
   return false;
 }
 
-void JudgeRecord(std::span<const Ceiling> ceilings, bool executes_fewer, Record& record) {
+// What moved condemns only what depends on it.
+void JudgeMoved(const Interval& memory_share, Record& record) {
+  if (const Verdict moved = JudgeSpeeds(record.speeds, memory_share);
+      moved.status != Status::kOk && record.seconds) {
+    Worsen(record, moved.status, moved.reason);
+  }
+  if (!record.seconds_interval) return;
+  const Interval influence = InfluenceOf(record.speeds, memory_share);
+  record.seconds_interval->low *= influence.low;
+  record.seconds_interval->high *= influence.high;
+}
+
+// The mean of the stages' shares, weighted by their times.
+Interval MemoryShareOfStep(std::span<const Ceiling> ceilings, const Report& report) {
+  double seconds = 0;
+  Interval waits;
+  for (const Record& stage : report.stages) {
+    if (!stage.seconds) continue;
+    const Interval share = MemoryShareOf(ceilings, stage);
+    seconds += stage.seconds->median;
+    waits.low += share.low * stage.seconds->median;
+    waits.high += share.high * stage.seconds->median;
+  }
+  if (!(seconds > 0)) return {.low = 0, .high = 1};
+  return {.low = waits.low / seconds, .high = waits.high / seconds};
+}
+
+void JudgeRecord(std::span<const Ceiling> ceilings, bool executes_fewer,
+                 const Interval& memory_share, Record& record) {
+  JudgeMoved(memory_share, record);
   if (record.status == Status::kFailed) RemoveTimes(record);
   JudgeCeiling(ceilings, executes_fewer, record);
   JudgeRoofline(ceilings, record);
@@ -159,8 +190,25 @@ void JudgeRecord(std::span<const Ceiling> ceilings, bool executes_fewer, Record&
 
 }  // namespace
 
+Interval MemoryShareOf(std::span<const Ceiling> ceilings, const Record& record) {
+  if (record.topdown_experiment) {
+    const auto memory = record.topdown_experiment->find("Memory_Bound");
+    if (memory != record.topdown_experiment->end()) {
+      return {.low = memory->second.low, .high = memory->second.high};
+    }
+  }
+  const std::optional<Roof> dram = BandwidthRoof({ceilings.begin(), ceilings.end()}, "dram");
+  const bool known =
+      dram && dram->value > 0 && record.bytes && record.seconds && record.seconds->median > 0;
+  if (!known) return {.low = 0, .high = 1};
+  constexpr double kHalf = 0.5;
+  const double share = *record.bytes / record.seconds->median / dram->value;
+  if (share >= kHalf) return {.low = kHalf, .high = 1};
+  return {.low = 0, .high = share / kHalf};
+}
+
 void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
-  JudgeRecord(ceilings, ExecutesFewer(record), record);
+  JudgeRecord(ceilings, ExecutesFewer(record), MemoryShareOf(ceilings, record), record);
 }
 
 std::vector<Ceiling> MarkExceeded(std::vector<Ceiling> ceilings, const Report& report) {
@@ -189,7 +237,8 @@ void JudgeReport(const Evidence& given, Report& report) {
            "a step of 0 s is impossible: measure or record it again");
     RemoveTimes(report.step);
   }
-  JudgeRecord(evidence.ceilings, StepExecutesFewer(report), report.step);
+  JudgeRecord(evidence.ceilings, StepExecutesFewer(report),
+              MemoryShareOfStep(evidence.ceilings, report), report.step);
   JudgeGroups(report);
   JudgeRegimes(evidence, report);
   const std::size_t removed = std::erase_if(

@@ -4,7 +4,9 @@
 //
 // A figure that does not hold is removed, or its record gets a status and the reason:
 //
-//   time           of a result that is wrong: removed; of a step of 0 s: INVALID, removed
+//   time           of a stage that depends on a speed that moved (JudgeSpeeds): DEGRADED, and its
+//                  interval is widened by what the speeds explain; of a result that is wrong:
+//                  removed; of a step of 0 s: INVALID, removed
 //   ceiling        INVALID or not measured: removed from the record, so the share is absent;
 //                  DEGRADED: the record is DEGRADED, too
 //   share of peak  above kMaxPeakFraction: the record is INVALID, and so is the ceiling, which no
@@ -39,6 +41,12 @@ struct Evidence {
   std::vector<Ceiling> ceilings;  // with the verdicts of the measurements before and after the run
   Verdict isolated;               // the worst over the stages that were measured by themselves
 };
+
+// The share of the time that the record's region waits for memory: from the memory experiment if it
+// was made. Otherwise estimated from the bytes that it must move, and the rate of DRAM: a region
+// that needs half of the rate or more waits for memory for half of its time or more; one that needs
+// less waits for at most twice that share. [0, 1] if nothing is known.
+Interval MemoryShareOf(std::span<const Ceiling> ceilings, const Record& record);
 
 // Judges one record. The status can only get worse.
 void JudgeRecord(std::span<const Ceiling> ceilings, Record& record);

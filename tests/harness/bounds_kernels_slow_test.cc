@@ -283,10 +283,11 @@ KernelRun Measure(Kernel& kernel, CounterSource& exact, QuietCheck& quiet, Quiet
   options.most_warmup_iterations = 3;
   options.sources = {&exact};
   options.core_hertz = []() -> std::optional<double> { return CoreClock().hz; };
-  options.quiet_ratio = [&] {
-    const QuietReading now = quiet.Read();
-    quietest = Best(quietest, now);
-    return QuietRatio(quietest, now);
+  options.best_speeds = quietest;
+  options.speeds = [&](bool brief) {
+    const QuietReading now = brief ? quiet.ReadBriefly() : quiet.Read();
+    if (!brief) quietest = Best(quietest, now);
+    return now;
   };
   const SequenceSamples samples = MeasureSequence({&stage, 1}, options);
   KernelRun run;

@@ -65,6 +65,68 @@ TEST(DisturbanceTest, SwitchesCountWhenManyIterationsLoseTime) {
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
 }
 
+// Samples that were judged one by one leave only the speeds to the whole run.
+TEST(DisturbanceTest, JudgedSamplesAreNotJudgedAgain) {
+  Disturbance seen = Quiet();
+  seen.machine_time = MachineTime{.stolen = 200, .wanted = 1000};
+  seen.scheduler_time = SchedulerTime{.running = 500, .waiting = 500};
+  seen.throttled_seconds = 0.5;
+  seen.switched_iterations = 90;
+  seen.involuntary_switches = 900;
+  EXPECT_EQ(JudgeWholeRun(seen).status, Status::kDegraded);
+  seen.judged = true;
+  EXPECT_EQ(JudgeWholeRun(seen).status, Status::kOk);
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
+}
+
+constexpr Interval kAnyShare = {.low = 0, .high = 1};
+
+// Memory at 61 % of its best condemns what waits for memory, and a clock that moved the rest.
+TEST(SpeedsTest, WhatMovedCondemnsOnlyWhatDependsOnIt) {
+  const Speeds slow_memory = {.clock_change = 0.01, .arithmetic = 0.99, .memory = 0.61};
+  EXPECT_EQ(JudgeSpeeds(slow_memory, {.low = 0, .high = 0.05}).status, Status::kOk);
+  EXPECT_EQ(JudgeSpeeds(slow_memory, {.low = 0, .high = 0.25}).status, Status::kOk);  // 0.0975
+  const Verdict waits = JudgeSpeeds(slow_memory, {.low = 0.7, .high = 0.9});
+  EXPECT_EQ(waits.status, Status::kDegraded);
+  EXPECT_EQ(waits.reason, "a probe of memory ran at 61 % of the best known speed of this machine");
+  EXPECT_EQ(JudgeSpeeds(slow_memory, kAnyShare).status, Status::kDegraded);
+  const Speeds faster_clock = {.clock_change = 0.05, .arithmetic = 1.0, .memory = 1.0};
+  EXPECT_EQ(JudgeSpeeds(faster_clock, {.low = 0, .high = 0.05}).status, Status::kDegraded);
+  EXPECT_EQ(JudgeSpeeds(faster_clock, {.low = 0.7, .high = 0.9}).status, Status::kOk);  // 0.015
+  EXPECT_EQ(JudgeSpeeds({}, kAnyShare).status, Status::kOk);
+}
+
+TEST(SpeedsTest, ALossWithinTheNoiseOfMemoryIsNone) {
+  const Speeds speeds = {.clock_change = {}, .arithmetic = {}, .memory = 0.71};
+  EXPECT_EQ(JudgeSpeeds(speeds, {.low = 1, .high = 1}).status, Status::kOk);
+  EXPECT_EQ(InfluenceOf(speeds, {.low = 1, .high = 1}).low, 1);
+}
+
+// By hand: half of the time waits for memory, which ran at 60 %: at its best speed, 0.2 of the time
+// would be saved. The clock rose by 4 %, which changed the other half by 2 % at most.
+TEST(SpeedsTest, TheInfluenceOfWhatMovedIsAnInterval) {
+  const Speeds speeds = {.clock_change = 0.04, .arithmetic = 1.0, .memory = 0.6};
+  const Interval influence = InfluenceOf(speeds, {.low = 0.5, .high = 0.5});
+  EXPECT_NEAR(influence.low, 1 - 0.5 * 0.04 - 0.5 * 0.4, 1e-12);
+  EXPECT_NEAR(influence.high, 1.02, 1e-12);
+  const Interval none = InfluenceOf({}, kAnyShare);
+  EXPECT_EQ(none.low, 1);
+  EXPECT_EQ(none.high, 1);
+  EXPECT_EQ(InfluenceOf({.clock_change = 5.0, .arithmetic = {}, .memory = {}}, kAnyShare).low, 0);
+}
+
+TEST(SpeedsTest, AreThoseAroundTheMeasurement) {
+  Disturbance seen;
+  EXPECT_FALSE(SpeedsAround(seen).clock_change);
+  seen.core_hertz_before = 3e9;
+  seen.core_hertz_after = 2.7e9;
+  seen.arithmetic_ratio = 0.9;
+  seen.memory_ratio = 0.6;
+  EXPECT_NEAR(*SpeedsAround(seen).clock_change, -0.1, 1e-12);
+  EXPECT_EQ(SpeedsAround(seen).arithmetic, 0.9);
+  EXPECT_EQ(SpeedsAround(seen).memory, 0.6);
+}
+
 TEST(DisturbanceTest, AClockChangeInEitherDirectionCounts) {
   Disturbance seen = Quiet();
   seen.core_hertz_before = 3e9;

@@ -2,41 +2,29 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <stdexcept>
 #include <vector>
 
 namespace topdnn {
 namespace {
 
-// Blocks of 2: means 1.5, 3.5, ..., 19.5, with a standard deviation of 6.05530. Student's t with 9
-// degrees of freedom is 2.262157 (any table), so half of the interval is 4.33175.
-TEST(FedStepTest, TheIntervalOfAMeanComesFromTenBlocks) {
-  std::vector<double> samples(20);
-  std::iota(samples.begin(), samples.end(), 1.0);
-  const auto interval = MeanInterval(samples);
-  ASSERT_TRUE(interval);
-  EXPECT_NEAR(interval->low, 10.5 - 4.33175, 1e-4);
-  EXPECT_NEAR(interval->high, 10.5 + 4.33175, 1e-4);
-}
-
-// Blocks of 2: means 1.5, 3.5 and 5.5, with a standard deviation of 2; t with 2 degrees of freedom
-// is 4.302653, so half of the interval is 4.968276.
-TEST(FedStepTest, FewSamplesHaveAWideIntervalAndFiveNone) {
-  const std::vector<double> six = {1, 2, 3, 4, 5, 6};
-  const auto interval = MeanInterval(six);
-  ASSERT_TRUE(interval);
-  EXPECT_NEAR(interval->high, 3.5 + 4.968276, 1e-5);
-  EXPECT_FALSE(MeanInterval(std::vector<double>{1, 2, 3, 4, 5}));
-}
-
-// Samples that repeat in pairs have the blocks of their neighbours: the interval is as wide as that
-// of half as many samples, and not narrower.
-TEST(FedStepTest, NeighboursThatAgreeDoNotNarrowTheInterval) {
-  std::vector<double> once(20), twice(40);
-  for (std::size_t i = 0; i < 20; ++i) once[i] = i % 3 == 0 ? 1.0 : 2.0;
-  for (std::size_t i = 0; i < 40; ++i) twice[i] = once[i / 2];
-  EXPECT_NEAR(MeanInterval(once)->low, MeanInterval(twice)->low, 1e-12);
+// One step of ten waits for an hour: the mean and any interval around it would be useless. By order
+// statistics, the interval of the median of ten is from the second to the ninth.
+TEST(FedStepTest, TheIntervalIsThatOfTheMedianAndNeverNegative) {
+  FedStep step;
+  for (int i = 1; i <= 9; ++i) {
+    step.times.push_back({.input_wait = 0, .compute = static_cast<double>(i), .other = 0});
+  }
+  step.times.push_back({.input_wait = 3600, .compute = 10, .other = 0});
+  Summarize(step);
+  ASSERT_TRUE(step.step.ci95);
+  EXPECT_EQ(step.step.ci95->low, 2);
+  EXPECT_EQ(step.step.ci95->high, 9);
+  EXPECT_EQ(step.input_wait.ci95->low, 0);
+  EXPECT_EQ(step.input_wait.ci95->high, 0);
+  step.times.resize(5);
+  Summarize(step);
+  EXPECT_FALSE(step.step.ci95);
 }
 
 TEST(FedStepTest, MeansOfThePartsSumToTheMeanOfTheStep) {

@@ -48,6 +48,7 @@ struct BandwidthTimes {
   std::vector<std::string> resources;
   std::vector<Level> levels;  // two for each resource, the stronger one last
   ConditionTimes times;       // without readers, then by level
+  ConditionTimes waited;      // RoundOptions::waited
 };
 
 // Bytes for each reader; 0 if there is no such resource, or too little memory for it.
@@ -142,6 +143,7 @@ BandwidthTimes MeasureBandwidth(const ExperimentSubject& subject) {
                           .leave = [&level] { level.Leave(); }});
   }
   measured.times = RunInterleaved(conditions, {.seconds = 2 * subject.settings.seconds,
+                                               .waited = &measured.waited,
                                                .cancel = subject.settings.cancel,
                                                .progress = subject.settings.progress});
   ThrowOnRunFailure();
@@ -149,18 +151,18 @@ BandwidthTimes MeasureBandwidth(const ExperimentSubject& subject) {
   return measured;
 }
 
-// `seconds`: without readers, then by level, each by round.
+// `all_seconds`: without readers, then by level, each by round, of which `rounds` are used.
 std::vector<BandwidthResult> ResultsOf(const BandwidthTimes& measured,
-                                       const std::vector<std::vector<double>>& seconds) {
+                                       const std::vector<std::vector<double>>& all_seconds,
+                                       const std::vector<std::size_t>& rounds) {
   std::vector<BandwidthResult> results;
-  const std::size_t rounds = seconds.front().size();
+  const std::vector<std::vector<double>> seconds = TimesInRounds(all_seconds, rounds);
   for (std::size_t k = 0; k < measured.resources.size(); ++k) {
     std::vector<BesideReaders> levels;
     for (const std::size_t level : {2 * k, 2 * k + 1}) {
       // (`taken` may include an interrupted round, which `seconds` leaves out)
-      std::vector<double> taken = measured.levels[level].taken;
-      taken.resize(rounds);
-      levels.push_back({.taken = taken, .seconds = seconds[level + 1]});
+      levels.push_back(
+          {.taken = ValuesAt(measured.levels[level].taken, rounds), .seconds = seconds[level + 1]});
     }
     const auto result = SensitivityOf(measured.resources[k], seconds.front(), levels);
     if (result) results.push_back(*result);
@@ -172,14 +174,16 @@ void AddTo(const BandwidthTimes& measured, Report& report) {
   if (measured.times.front().size() != report.stages.size()) return;  // interrupted
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     Record& stage = report.stages[i];
-    stage.bandwidth_experiment = ResultsOf(measured, TimesOfStage(measured.times, i));
+    stage.bandwidth_experiment = ResultsOf(measured, TimesOfStage(measured.times, i),
+                                           UndisturbedRounds(TimesOfStage(measured.waited, i)));
     if (stage.bandwidth_experiment.empty()) {
       stage.experiment_reason =
           "fewer than 6 rounds in which the readers took bandwidth: their CPUs are busy, or the "
           "run was interrupted";
     }
   }
-  report.step.bandwidth_experiment = ResultsOf(measured, TimesOfSequence(measured.times));
+  report.step.bandwidth_experiment =
+      ResultsOf(measured, TimesOfSequence(measured.times), UndisturbedRounds(measured.waited));
 }
 
 AddExperiment RunBandwidth(const ExperimentSubject& subject) {

@@ -84,6 +84,7 @@ void CheckWidthSubject(const ExperimentSubject& subject) {
 struct WidthTimes {
   std::vector<int> threads;
   ConditionTimes times;             // by number of threads, stage, round
+  ConditionTimes waited;            // RoundOptions::waited
   std::vector<std::string> doubts;  // by stage
 };
 
@@ -133,6 +134,7 @@ WidthTimes MeasureWidths(const ExperimentSubject& subject) {
     measured.doubts.push_back(DoubtAbout(i, plans));
   }
   measured.times = RunInterleaved(conditions, {.seconds = 2 * subject.settings.seconds,
+                                               .waited = &measured.waited,
                                                .cancel = subject.settings.cancel,
                                                .progress = subject.settings.progress});
   ThrowOnRunFailure();
@@ -143,11 +145,15 @@ void AddTo(const WidthTimes& measured, Report& report) {
   if (measured.doubts.size() != report.stages.size()) return;  // interrupted
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     Record& stage = report.stages[i];
-    stage.width_experiment = ScalingOf(measured.threads, TimesOfStage(measured.times, i));
+    stage.width_experiment = ScalingOf(
+        measured.threads, TimesInRounds(TimesOfStage(measured.times, i),
+                                        UndisturbedRounds(TimesOfStage(measured.waited, i))));
     if (stage.width_experiment) stage.width_experiment->doubt = measured.doubts[i];
     if (!stage.width_experiment) stage.experiment_reason = "too few rounds for an interval";
   }
-  report.step.width_experiment = ScalingOf(measured.threads, TimesOfSequence(measured.times));
+  report.step.width_experiment =
+      ScalingOf(measured.threads,
+                TimesInRounds(TimesOfSequence(measured.times), UndisturbedRounds(measured.waited)));
 }
 
 AddExperiment RunWidth(const ExperimentSubject& subject) {

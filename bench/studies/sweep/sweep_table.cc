@@ -31,9 +31,13 @@ std::optional<double> NumberOf(const Json& value) {
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
-Json Mean(const Json& row, const char* part) {
-  const auto means = row.find("means");
-  return means != row.end() && means->is_object() ? means->value(part, Json()) : Json();
+// The median step of a row; null if it has none.
+Json StepMedian(const Json& row) {
+  const auto step = row.find("step");
+  if (step == row.end() || !step->is_object()) return {};
+  const auto seconds = step->find("seconds");
+  if (seconds == step->end() || !seconds->is_object()) return {};
+  return seconds->value("median", Json());
 }
 
 // "12.1-12.5", in milliseconds.
@@ -116,7 +120,7 @@ std::string TimeLine(const Json& index) {
 
 std::string SweepRowText(const Json& row) {
   const std::string status = TextOf(row.value("status", Json()));
-  const auto step = NumberOf(Mean(row, "step"));
+  const auto step = NumberOf(StepMedian(row));
   if (!step) return fmt::format("{}: {}", status, TextOf(row.value("reason", Json())));
   return fmt::format("{} ms ({})", ThreeDigits(*step * kMs), status);
 }
@@ -142,17 +146,18 @@ std::string SweepTable(const Json& index, const Style& style) {
     std::vector<Table::Cell> cells;
     cells.reserve(columns.size());
     for (const SweepAxis* axis : varying) cells.emplace_back(TextOf(row.value(axis->key, Json())));
-    cells.emplace_back(NumberOf(Mean(row, "step")));
+    cells.emplace_back(NumberOf(StepMedian(row)));
     cells.emplace_back(IntervalText(row));
-    cells.emplace_back(NumberOf(Mean(row, "compute")));
-    cells.emplace_back(NumberOf(Mean(row, "input_wait")));
+    cells.emplace_back(NumberOf(row.value("compute", Json())));
+    cells.emplace_back(NumberOf(row.value("input_wait", Json())));
     cells.emplace_back(NumberOf(row.value("images_per_second", Json())));
     cells.emplace_back(TextOf(row.value("status", Json())));
     table.Add(std::move(cells));
   }
-  std::string text = Wrap(fmt::format("Mean step = compute + input wait + other, of {} case{} ({})",
-                                      rows.size(), rows.size() == 1 ? "" : "s", constant),
-                          style.width, 2);
+  std::string text =
+      Wrap(fmt::format("Median times of {} case{}, with the 95 % interval of the step ({})",
+                       rows.size(), rows.size() == 1 ? "" : "s", constant),
+           style.width, 2);
   text += table.Text(style) + ReasonsText(rows, style);
   const auto left_out = index.value("left_out", std::int64_t{0});
   if (left_out > 0) {

@@ -111,7 +111,7 @@ function sweepPicture(sweep, view) {
     draw,
     caption: sweep.means ?
         'The mean time of a step, which its parts sum to: compute, the wait for input, and the ' +
-            'rest. The thin line is the 95 % interval of the mean.' :
+            'rest. The thin line is the 95 % interval of the median.' :
         'The median time of a step: compute, the wait for input, and the rest. The thin line is ' +
             'the interval from min to p90.',
     controls: [choice(

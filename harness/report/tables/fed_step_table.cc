@@ -13,8 +13,8 @@ namespace {
 // "12.1 ms (12 to 12.3)"
 std::string PartText(const StepPart& part, const Style& style) {
   constexpr double kMs = 1e3;
-  if (!part.ci95) return TimeText(part.mean, style.unicode);
-  return fmt::format("{} ms ({} to {})", ThreeDigits(part.mean * kMs),
+  if (!part.ci95) return TimeText(part.seconds.median, style.unicode);
+  return fmt::format("{} ms ({} to {})", ThreeDigits(part.seconds.median * kMs),
                      ThreeDigits(part.ci95->low * kMs), ThreeDigits(part.ci95->high * kMs));
 }
 
@@ -27,8 +27,8 @@ std::string FedStepText(const Report& report, const Style& style, const ConsoleO
                                                  fed.loaders, fed.loaders == 1 ? "" : "s");
   return "\n" +
          Wrap(fmt::format(
-                  "fed by {} ({}{}, {} CPUs): mean step {} = compute {} + input wait "
-                  "{} + other {}; {} steps",
+                  "fed by {} ({}{}, {} CPUs): median step {}; compute {}, input wait {}, "
+                  "other {}; {} steps",
                   fed.source, pipeline, fed.augmentation.empty() ? "" : ", " + fed.augmentation,
                   fed.placement, PartText(fed.step, style), PartText(fed.compute, style),
                   PartText(fed.input_wait, style), PartText(fed.other, style), fed.step.seconds.n),

@@ -1,0 +1,199 @@
+#include "harness/measure/undisturbed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::array<std::string_view, kDisturbers> kDisturberNames = {
+    "waited for a CPU",
+    "were interrupted by other programs",
+    "lost time to the hypervisor",
+    "were stopped by a CPU quota",
+    "ran while arithmetic was slow",
+    "ran while memory was slow"};
+
+// The lower of two rates as a share of the best; absent if neither is known.
+std::optional<double> LowerShare(const std::optional<double>& a, const std::optional<double>& b,
+                                 const std::optional<double>& best) {
+  if ((!a && !b) || !best || !(*best > 0)) return std::nullopt;
+  return std::min(std::min(a.value_or(*best), b.value_or(*best)) / *best, 1.0);
+}
+
+QuietReading BestOf(std::span<const SpanMark> marks) {
+  QuietReading best;
+  for (const SpanMark& mark : marks) best = Best(best, mark.speed);
+  return best;
+}
+
+// Calls `visit(begin, end, first, last)` for the samples between each mark and the next.
+template <class Visit>
+void ForEachSpan(std::span<const SpanMark> marks, std::size_t samples, const Visit& visit) {
+  for (std::size_t m = 0; m + 1 < marks.size(); ++m) {
+    const auto first = static_cast<std::size_t>(marks[m].iteration);
+    const auto last = std::min(static_cast<std::size_t>(marks[m + 1].iteration), samples);
+    if (first < last) visit(marks[m], marks[m + 1], first, last);
+  }
+}
+
+using Verdicts = std::vector<std::optional<Disturber>>;
+
+// The samples' own accounts, then those of the time between two marks.
+Verdicts JudgeEach(const SampleFacts& facts, bool by_speed) {
+  Verdicts verdicts(facts.samples);
+  const bool knows_waiting = facts.waited.size() == facts.samples;
+  for (std::size_t i = 0; i < facts.samples; ++i) {
+    if (knows_waiting) {
+      if (facts.waited[i] > kMaxWaitedOfSample) verdicts[i] = Disturber::kWaited;
+    } else if (i < facts.switches.size() && facts.switches[i] > 0) {
+      verdicts[i] = Disturber::kInterrupted;
+    }
+  }
+  const QuietReading best = BestOf(facts.marks);
+  ForEachSpan(
+      facts.marks, facts.samples,
+      [&](const SpanMark& begin, const SpanMark& end, std::size_t first, std::size_t last) {
+        std::optional<Disturber> seen;
+        const auto below = [](const std::optional<double>& share, double least) {
+          return share && *share < least;
+        };
+        if (end.stolen > kMaxStolenOfSpan) {
+          seen = Disturber::kStolen;
+        } else if (end.throttled > kMaxThrottledOfSpan) {
+          seen = Disturber::kThrottled;
+        } else if (by_speed && below(LowerShare(begin.speed.flops_per_second,
+                                                end.speed.flops_per_second, best.flops_per_second),
+                                     kMinArithmetic)) {
+          seen = Disturber::kSlowArithmetic;
+        } else if (by_speed && below(LowerShare(begin.speed.bytes_per_second,
+                                                end.speed.bytes_per_second, best.bytes_per_second),
+                                     1 - kMemoryNoise)) {
+          seen = Disturber::kSlowMemory;
+        }
+        for (std::size_t i = first; seen && i < last; ++i) {
+          if (!verdicts[i]) verdicts[i] = seen;
+        }
+      });
+  return verdicts;
+}
+
+Selection SelectionOf(const Verdicts& verdicts) {
+  Selection selection{.kept = {}, .left_out = {}};
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (verdicts[i]) {
+      ++selection.left_out.at(static_cast<std::size_t>(*verdicts[i]));
+    } else {
+      selection.kept.push_back(i);
+    }
+  }
+  selection.undisturbed = selection.kept.size();
+  selection.enough = AreEnough(selection.undisturbed, verdicts.size());
+  return selection;
+}
+
+// Keeps the samples whose threads waited for the least share of their time.
+void KeepLeastDisturbed(const SampleFacts& facts, const Verdicts& verdicts, Selection& selection) {
+  const auto tenth =
+      static_cast<std::size_t>(std::ceil(kEnoughShare * static_cast<double>(facts.samples)));
+  const std::size_t keep = std::min(facts.samples, std::max(kLeastSamples, tenth));
+  std::vector<std::size_t> order(facts.samples);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto cost = [&](std::size_t i) {
+    if (!verdicts[i]) return -1.0;
+    return i < facts.waited.size()
+               ? facts.waited[i]
+               : static_cast<double>(i < facts.switches.size() ? facts.switches[i] : 0);
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
+  order.resize(keep);
+  std::sort(order.begin(), order.end());
+  for (const std::size_t i : order) {
+    if (verdicts[i]) --selection.left_out.at(static_cast<std::size_t>(*verdicts[i]));
+  }
+  selection.kept = std::move(order);
+}
+
+}  // namespace
+
+std::string_view NameOf(Disturber disturber) {
+  return kDisturberNames.at(static_cast<std::size_t>(disturber));
+}
+
+bool AreEnough(std::size_t kept, std::size_t samples) {
+  if (kept >= kEnoughSamples || kept == samples) return true;
+  return kept >= kLeastSamples &&
+         static_cast<double>(kept) >= kEnoughShare * static_cast<double>(samples);
+}
+
+std::int64_t Selection::LeftOut() const {
+  return std::accumulate(left_out.begin(), left_out.end(), std::int64_t{0});
+}
+
+Selection SelectUndisturbed(const SampleFacts& facts) {
+  Selection strict = SelectionOf(JudgeEach(facts, true));
+  if (strict.enough) return strict;
+  const Verdicts verdicts = JudgeEach(facts, false);
+  Selection selection = SelectionOf(verdicts);
+  if (!selection.enough) KeepLeastDisturbed(facts, verdicts, selection);
+  return selection;
+}
+
+SpeedShares SpeedsOf(const Selection& selection, std::span<const SpanMark> marks,
+                     const QuietReading& best) {
+  const QuietReading known = Best(best, BestOf(marks));
+  SpeedShares shares;
+  const auto lower = [](std::optional<double>& into, const std::optional<double>& share) {
+    if (share) into = std::min(into.value_or(1.0), *share);
+  };
+  const std::size_t samples = selection.kept.empty() ? 0 : selection.kept.back() + 1;
+  ForEachSpan(
+      marks, samples,
+      [&](const SpanMark& begin, const SpanMark& end, std::size_t first, std::size_t last) {
+        const auto kept = std::lower_bound(selection.kept.begin(), selection.kept.end(), first);
+        if (kept == selection.kept.end() || *kept >= last) return;
+        lower(shares.arithmetic, LowerShare(begin.speed.flops_per_second,
+                                            end.speed.flops_per_second, known.flops_per_second));
+        lower(shares.memory, LowerShare(begin.speed.bytes_per_second, end.speed.bytes_per_second,
+                                        known.bytes_per_second));
+      });
+  return shares;
+}
+
+std::vector<double> ValuesAt(std::span<const double> values, std::span<const std::size_t> indices) {
+  std::vector<double> at;
+  at.reserve(indices.size());
+  for (const std::size_t i : indices) at.push_back(values[i]);
+  return at;
+}
+
+std::map<std::string, std::int64_t> ReasonsOf(const Selection& selection) {
+  std::map<std::string, std::int64_t> reasons;
+  for (std::size_t d = 0; d < kDisturbers; ++d) {
+    if (selection.left_out[d] > 0) reasons[std::string(kDisturberNames[d])] = selection.left_out[d];
+  }
+  return reasons;
+}
+
+std::string WhyTooFew(const Selection& selection) {
+  if (selection.enough) return "";
+  const std::size_t samples = selection.kept.size() + static_cast<std::size_t>(selection.LeftOut());
+  std::string reasons;
+  for (std::size_t d = 0; d < kDisturbers; ++d) {
+    if (selection.left_out[d] == 0) continue;
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", selection.left_out[d],
+                           kDisturberNames[d]);
+  }
+  return fmt::format(
+      "{} of {} samples are undisturbed, so its figures are those of the {} least "
+      "disturbed{}{}",
+      selection.undisturbed, samples, selection.kept.size(),
+      reasons.empty() ? "" : "; of the others ", reasons);
+}
+
+}  // namespace topdnn

@@ -1,0 +1,116 @@
+// Which samples of a measurement other work disturbed. Every sample has its own account, so a run
+// beside other programs still gives the times of the iterations that they did not touch.
+//
+// The accounts are facts about the sample, never its time. Leaving out long samples would make
+// every median too low; leaving out those whose threads waited for a CPU does so only as far as a
+// longer sample is more likely to meet a neighbour. On a quiet machine the undisturbed median and
+// that of all samples agree within 1 % (tests/harness/undisturbed_test.cc states the bias).
+
+#ifndef TOPDNN_HARNESS_MEASURE_UNDISTURBED_H_
+#define TOPDNN_HARNESS_MEASURE_UNDISTURBED_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/probes/quiet.h"
+
+namespace topdnn {
+
+// Why a sample is left out, the clearest reason first.
+enum class Disturber {
+  kWaited,          // a thread was ready to run, while another one had the CPU
+  kInterrupted,     // an involuntary switch, if the time of waiting is not known
+  kStolen,          // the hypervisor gave the CPU to another machine
+  kThrottled,       // a CPU quota stopped the threads
+  kSlowArithmetic,  // a probe of arithmetic beside it was slow
+  kSlowMemory,      // a probe of memory beside it was slow
+};
+inline constexpr std::size_t kDisturbers = 6;
+
+// "waited for a CPU", "ran while memory was slow", ...
+std::string_view NameOf(Disturber disturber);
+
+// What is known at a moment between two iterations.
+struct SpanMark {
+  std::int64_t iteration = 0;  // timed iterations before it
+  QuietReading speed{};        // of the probes; absent: not read
+  // Since the mark before it: the share of the machine's CPU time that the hypervisor took, and the
+  // share of the threads' time for which a quota stopped them.
+  double stolen = 0;
+  double throttled = 0;
+};
+
+// The facts about a series of samples, one per timed iteration.
+struct SampleFacts {
+  std::size_t samples = 0;
+  // By sample, the sum over the threads of the time that they waited for a CPU, as a share of the
+  // sample's time. Empty: not known.
+  std::span<const double> waited{};
+  std::span<const std::int64_t> switches{};  // by sample; involuntary; empty: not known
+  std::span<const SpanMark> marks{};         // in order; the first is before every sample
+};
+
+// A sample whose threads waited for longer than this share of its time is disturbed. Kernel threads
+// take a CPU for microseconds, other programs for milliseconds.
+inline constexpr double kMaxWaitedOfSample = 0.005;
+// The hypervisor's account has a resolution of 10 ms, so it holds for the time between two marks.
+inline constexpr double kMaxStolenOfSpan = 0.02;
+inline constexpr double kMaxThrottledOfSpan = 0.01;
+// The slower of the probes at both ends of the time, of the best reading in the run. Arithmetic
+// repeats within 1 to 5 % on a quiet machine, memory of a virtual machine within kMemoryNoise.
+inline constexpr double kMinArithmetic = 0.90;
+
+// So many undisturbed samples are enough; fewer are, if they are this share of all of them and a
+// median has an interval.
+inline constexpr std::size_t kEnoughSamples = 30;
+inline constexpr double kEnoughShare = 0.10;
+inline constexpr std::size_t kLeastSamples = 6;
+
+// Whether `kept` undisturbed samples of `samples` are enough.
+bool AreEnough(std::size_t kept, std::size_t samples);
+
+struct Selection {
+  std::vector<std::size_t> kept;                   // indices of the samples to use, ascending
+  std::array<std::int64_t, kDisturbers> left_out;  // the others, by Disturber
+  // Of the samples, those without any disturbance. If they are not enough, `kept` are the least
+  // disturbed ones.
+  std::size_t undisturbed = 0;
+  bool enough = true;
+
+  std::int64_t LeftOut() const;
+};
+
+// The undisturbed samples. If they are not enough, slow probes do not count: the speeds moved, and
+// what depends on them is judged by SpeedsOf. If they are still not enough, the samples whose
+// threads waited for the least share of their time are kept: at least kLeastSamples, or
+// kEnoughShare of all. Pure.
+Selection SelectUndisturbed(const SampleFacts& facts);
+
+// The lowest speeds of the probes around the kept samples, as shares of `best`, each at most 1.
+// Absent if they were not read. Pure.
+struct SpeedShares {
+  std::optional<double> arithmetic;
+  std::optional<double> memory;
+};
+SpeedShares SpeedsOf(const Selection& selection, std::span<const SpanMark> marks,
+                     const QuietReading& best);
+
+// The values at these indices.
+std::vector<double> ValuesAt(std::span<const double> values, std::span<const std::size_t> indices);
+
+// "waited for a CPU": 12, ...: only reasons that occurred.
+std::map<std::string, std::int64_t> ReasonsOf(const Selection& selection);
+
+// Empty if the samples are enough: "4 of 200 samples are undisturbed: 190 waited for a CPU, ...".
+std::string WhyTooFew(const Selection& selection);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_MEASURE_UNDISTURBED_H_

@@ -1,0 +1,209 @@
+// Which samples of a series are undisturbed: series with known disturbances, worked out by hand,
+// and the bias of the selection on simulated ones.
+
+#include "harness/measure/undisturbed.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "harness/statistics/summary.h"
+
+namespace topdnn {
+namespace {
+
+using Indices = std::vector<std::size_t>;
+
+std::int64_t Count(const Selection& selection, Disturber disturber) {
+  return selection.left_out.at(static_cast<std::size_t>(disturber));
+}
+
+Indices UpTo(std::size_t n) {
+  Indices all(n);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+TEST(UndisturbedTest, WithoutFactsEverySampleIsKept) {
+  const Selection selection = SelectUndisturbed({.samples = 4});
+  EXPECT_EQ(selection.kept, UpTo(4));
+  EXPECT_TRUE(selection.enough);
+  EXPECT_EQ(selection.LeftOut(), 0);
+  EXPECT_TRUE(ReasonsOf(selection).empty());
+  EXPECT_TRUE(SelectUndisturbed({}).kept.empty());
+}
+
+// Exactly the limit of 0.5 % is kept.
+TEST(UndisturbedTest, SamplesThatWaitedAreLeftOut) {
+  const std::vector<double> waited = {0, 0.005, 0.0051, 0, 0.4, 0, 0, 0};
+  const Selection selection = SelectUndisturbed({.samples = 8, .waited = waited});
+  EXPECT_EQ(selection.kept, (Indices{0, 1, 3, 5, 6, 7}));
+  EXPECT_EQ(Count(selection, Disturber::kWaited), 2);
+  EXPECT_EQ(ReasonsOf(selection), (std::map<std::string, std::int64_t>{{"waited for a CPU", 2}}));
+}
+
+// A switch to a kernel thread, which takes microseconds, does not count if the time is known.
+TEST(UndisturbedTest, SwitchesCountIfTheTimeOfWaitingIsNotKnown) {
+  const std::vector<std::int64_t> switches = {0, 1, 0, 0, 2, 0, 0, 0};
+  const std::vector<double> waited(8, 0.001);
+  const Selection timed = SelectUndisturbed({.samples = 8, .waited = waited, .switches = switches});
+  EXPECT_EQ(timed.kept, UpTo(8));
+  const Selection counted = SelectUndisturbed({.samples = 8, .switches = switches});
+  EXPECT_EQ(counted.kept, (Indices{0, 2, 3, 5, 6, 7}));
+  EXPECT_EQ(Count(counted, Disturber::kInterrupted), 2);
+}
+
+TEST(UndisturbedTest, WhatHappensBetweenTwoMarksBelongsToTheirSamples) {
+  const std::vector<SpanMark> marks = {{.iteration = 0},
+                                       {.iteration = 10},
+                                       {.iteration = 20, .stolen = 0.021},
+                                       {.iteration = 30, .stolen = 0.02},
+                                       {.iteration = 40, .throttled = 0.011},
+                                       {.iteration = 50, .throttled = 0.01}};
+  std::vector<double> waited(50, 0);
+  waited[15] = 0.5;
+  const Selection selection = SelectUndisturbed({.samples = 50, .waited = waited, .marks = marks});
+  EXPECT_EQ(Count(selection, Disturber::kWaited), 1);  // the clearest reason
+  EXPECT_EQ(Count(selection, Disturber::kStolen), 9);
+  EXPECT_EQ(Count(selection, Disturber::kThrottled), 10);
+  EXPECT_EQ(selection.kept.size(), 30u);
+  EXPECT_EQ(selection.kept.front(), 0u);
+  EXPECT_EQ(selection.kept[10], 20u);
+  EXPECT_EQ(selection.kept[20], 40u);
+}
+
+SpanMark At(std::int64_t iteration, double flops, double bytes) {
+  return {.iteration = iteration, .speed = {flops, bytes}};
+}
+
+// Memory at 69 % of the run's best, and arithmetic at 89 %, at one end of the time.
+TEST(UndisturbedTest, TimesBesideASlowProbeAreLeftOut) {
+  const std::vector<SpanMark> marks = {At(0, 100, 50),  At(40, 100, 50), At(80, 100, 34),
+                                       At(120, 91, 36), At(160, 89, 50), At(200, 100, 50)};
+  const Selection selection = SelectUndisturbed({.samples = 200, .marks = marks});
+  EXPECT_EQ(Count(selection, Disturber::kSlowMemory), 80);      // 40 to 120
+  EXPECT_EQ(Count(selection, Disturber::kSlowArithmetic), 80);  // 120 to 200
+  EXPECT_EQ(selection.kept, UpTo(40));
+  EXPECT_EQ(SpeedsOf(selection, marks, {}).memory, 1.0);
+  EXPECT_EQ(SpeedsOf(selection, marks, {}).arithmetic, 1.0);
+  // The best known speeds of the machine are higher.
+  EXPECT_EQ(SpeedsOf(selection, marks, {125, 80}).arithmetic, 0.8);
+  EXPECT_EQ(SpeedsOf(selection, marks, {125, 80}).memory, 0.625);
+}
+
+// If memory was slow most of the time, its samples stay, and the speeds say so.
+TEST(UndisturbedTest, SlowProbesStayIfTooFewSamplesAreLeft) {
+  const std::vector<SpanMark> marks = {At(0, 100, 50), At(5, 100, 50), At(100, 100, 30)};
+  std::vector<double> waited(100, 0);
+  waited[50] = 1;
+  const Selection selection = SelectUndisturbed({.samples = 100, .waited = waited, .marks = marks});
+  EXPECT_EQ(selection.kept.size(), 99u);
+  EXPECT_TRUE(selection.enough);
+  EXPECT_EQ(Count(selection, Disturber::kSlowMemory), 0);
+  EXPECT_EQ(SpeedsOf(selection, marks, {}).memory, 0.6);
+}
+
+TEST(UndisturbedTest, SpeedsThatWereNotReadAreAbsent) {
+  const std::vector<SpanMark> none = {{.iteration = 0}, {.iteration = 4}};
+  const Selection selection = SelectUndisturbed({.samples = 4, .marks = none});
+  EXPECT_EQ(selection.kept, UpTo(4));
+  EXPECT_FALSE(SpeedsOf(selection, none, {100, 50}).memory);
+  EXPECT_FALSE(SpeedsOf(selection, none, {100, 50}).arithmetic);
+  // A probe that lost its CPU at one end says nothing there.
+  const std::vector<SpanMark> one = {{.iteration = 0}, At(4, 80, 40)};
+  EXPECT_EQ(SpeedsOf(selection, one, {100, 50}).arithmetic, 0.8);
+}
+
+TEST(UndisturbedTest, EnoughAreThirtyOrATenth) {
+  EXPECT_TRUE(AreEnough(30, 100'000));
+  EXPECT_FALSE(AreEnough(29, 1000));
+  EXPECT_TRUE(AreEnough(29, 290));
+  EXPECT_FALSE(AreEnough(28, 290));
+  EXPECT_FALSE(AreEnough(5, 10));  // no interval
+  EXPECT_TRUE(AreEnough(6, 10));
+  EXPECT_TRUE(AreEnough(3, 3));  // a short run of which none is disturbed
+  EXPECT_FALSE(AreEnough(0, 3));
+}
+
+// By hand: 2 of 20 are undisturbed, so the 6 with the least waiting are kept: 3, 7 and the four of
+// 1 %.
+TEST(UndisturbedTest, TheLeastDisturbedStandInForTooFew) {
+  std::vector<double> waited(20, 0.5);
+  waited[3] = waited[7] = 0;
+  waited[0] = waited[10] = waited[11] = waited[19] = 0.01;
+  const Selection selection = SelectUndisturbed({.samples = 20, .waited = waited});
+  EXPECT_FALSE(selection.enough);
+  EXPECT_EQ(selection.undisturbed, 2u);
+  EXPECT_EQ(selection.kept, (Indices{0, 3, 7, 10, 11, 19}));
+  EXPECT_EQ(selection.LeftOut(), 14);
+  EXPECT_EQ(
+      WhyTooFew(selection),
+      "2 of 20 samples are undisturbed, so its figures are those of the 6 least disturbed; of "
+      "the others 14 waited for a CPU");
+  // A tenth of many.
+  const std::vector<double> busy(200, 0.3);
+  EXPECT_EQ(SelectUndisturbed({.samples = 200, .waited = busy}).kept.size(), 20u);
+  // No more than there are.
+  const std::vector<double> two = {0.3, 0};
+  EXPECT_EQ(SelectUndisturbed({.samples = 2, .waited = two}).kept, UpTo(2));
+}
+
+// ---- The bias: iterations of 10 ms with a spread of 2 %, beside a neighbour that comes at random
+// and keeps a CPU for some milliseconds. The selection knows only the waiting.
+
+struct Simulated {
+  std::vector<double> seconds, waited;
+};
+
+Simulated Simulate(double interruptions_per_second, double least_slice, std::size_t n) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> spread(0, 0.02);
+  std::uniform_real_distribution<double> slice(least_slice, 4e-3);
+  Simulated run;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double own = 10e-3 * std::exp(spread(random));
+    std::poisson_distribution<int> interruptions(interruptions_per_second * own);
+    double lost = 0;
+    for (int k = interruptions(random); k > 0; --k) lost += slice(random);
+    run.seconds.push_back(own + lost);
+    run.waited.push_back(lost / (own + lost));
+  }
+  return run;
+}
+
+double UndisturbedMedian(const Simulated& run, std::size_t& kept) {
+  const Selection selection =
+      SelectUndisturbed({.samples = run.seconds.size(), .waited = run.waited});
+  kept = selection.kept.size();
+  return Median(ValuesAt(run.seconds, selection.kept));
+}
+
+// On a quiet machine (an interruption a second) both medians agree: the stated bias.
+TEST(UndisturbedTest, OnAQuietMachineTheSelectionHardlyChangesTheMedian) {
+  const Simulated run = Simulate(1, 5e-6, 2000);
+  std::size_t kept = 0;
+  const double median = UndisturbedMedian(run, kept);
+  EXPECT_GT(kept, 1950u);
+  EXPECT_NEAR(median / Median(run.seconds), 1, 0.001);
+}
+
+// Beside a busy neighbour most iterations are interrupted. The median of all is 20 % too long, that
+// of the undisturbed ones within 1 % of the truth.
+TEST(UndisturbedTest, BesideABusyNeighbourTheMedianIsTheQuietOne) {
+  const Simulated run = Simulate(150, 1e-3, 2000);
+  std::size_t kept = 0;
+  const double median = UndisturbedMedian(run, kept);
+  EXPECT_GT(kept, 300u);
+  EXPECT_LT(kept, 600u);
+  EXPECT_GT(Median(run.seconds), 12e-3);
+  EXPECT_NEAR(median, 10e-3, 0.1e-3);
+}
+
+}  // namespace
+}  // namespace topdnn
