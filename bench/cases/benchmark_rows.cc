@@ -24,6 +24,11 @@ void SetRecord(const Record& record, const std::string& what, benchmark::State& 
   SetCounter("median_s", record.seconds->median, state);
   SetCounter("min_s", record.seconds->min, state);
   SetCounter("p90_s", record.seconds->p90, state);
+  if (!record.left_out.empty()) {
+    double left_out = 0;
+    for (const auto& [reason, samples] : record.left_out) left_out += static_cast<double>(samples);
+    SetCounter("left_out", left_out, state);
+  }
   SetCounter("GFLOP/s", record.Gflops(), state);
   SetCounter("peak_fraction", record.PeakFraction(), state);
   for (const auto& [event, count] : record.events) SetCounter(event, count, state);

@@ -75,9 +75,10 @@ class Profiler {
     if (Cancelled() || !settings_.isolate) return profile;
     profile.overhead = MeasureMarkOverhead(timed_, OverheadOptions());
     const bool cold = settings_.regime == Regime::kIsolatedCold;
-    if (!Cancelled()) profile.isolated = ProfileIsolated(cold);
-    if (!Cancelled() && settings_.context_gap) {
-      profile.isolated_otherwise = ProfileIsolated(!cold);
+    std::string& cut_short = profile.isolated_cut_short;
+    if (!Cancelled()) profile.isolated = ProfileIsolated(cold, cut_short);
+    if (!Cancelled() && settings_.context_gap && cut_short.empty()) {
+      profile.isolated_otherwise = ProfileIsolated(!cold, cut_short);
     }
     return profile;
   }
@@ -124,13 +125,25 @@ class Profiler {
   }
 
   // Goes through one step, and repeats each stage at its place in the order, where its operands are
-  // valid.
-  std::vector<SequenceSamples> ProfileIsolated(bool cold) {
+  // valid. On a busy machine it ends when its budget of time is spent; only a regime of isolated
+  // stages needs all of them.
+  std::vector<SequenceSamples> ProfileIsolated(bool cold, std::string& cut_short) {
     std::vector<SequenceSamples> isolated;
     NextImages();
+    const auto begin = std::chrono::steady_clock::now();
+    const double budget = 2 * settings_.isolated_seconds * static_cast<double>(timed_.size()) + 5;
     for (std::size_t i = 0; i < timed_.size() && !Cancelled(); ++i) {
+      const double spent =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      if (settings_.regime == Regime::kInNetwork && spent > budget) {
+        cut_short =
+            fmt::format("the stages by themselves ended after {:.0f} s with {} of {} stages", spent,
+                        i, timed_.size());
+        break;
+      }
       MeasureOptions options;
       options.seconds = settings_.isolated_seconds;
+      options.budget_seconds = budget;
       options.iterations = settings_.iterations;
       // The code and the data of the stage are warm from the step before.
       options.most_warmup_seconds = settings_.isolated_seconds / 4;
@@ -193,7 +206,7 @@ void AddRegimes(const PlanProfile& profile, Regime regime, std::size_t stage, Re
     record.seconds_by_regime[std::string(NameOf(measured))] =
         Summarize(UndisturbedSeconds(samples));
   };
-  if (stage >= profile.isolated_otherwise.size()) return;
+  if (stage >= std::min(profile.isolated.size(), profile.isolated_otherwise.size())) return;
   const bool cold = regime == Regime::kIsolatedCold;
   add(profile.in_network.stages[stage], Regime::kInNetwork);
   add(profile.isolated[stage].stages.front(), cold ? Regime::kIsolatedCold : Regime::kIsolatedHot);
@@ -280,6 +293,21 @@ std::string IntervalText(const std::optional<Interval>& interval) {
   return fmt::format("{:+.2f} to {:+.2f} %", interval->low * 100, interval->high * 100);
 }
 
+// "the times are those of 119 of 223 steps; of the others 104 waited for a CPU"; empty if at most a
+// tenth is left out.
+std::string LeftOutNote(const Selection& selection) {
+  constexpr double kWorthSaying = 0.1;
+  const std::int64_t left_out = selection.LeftOut();
+  const auto samples = static_cast<std::int64_t>(selection.kept.size()) + left_out;
+  if (static_cast<double>(left_out) <= kWorthSaying * static_cast<double>(samples)) return "";
+  std::string reasons;
+  for (const auto& [reason, count] : ReasonsOf(selection)) {
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, reason);
+  }
+  return fmt::format("the times are those of {} of {} steps; of the others {}",
+                     selection.kept.size(), samples, reasons);
+}
+
 std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
   std::vector<Note> notes;
   if (!profile.checks.note.empty()) notes.push_back({.text = profile.checks.note, .main = true});
@@ -306,6 +334,14 @@ std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime r
                              "pairs of steps with and without them)",
                              profile.overhead->ratio * 100,
                              IntervalText(profile.overhead->interval), profile.overhead->pairs)});
+  }
+  for (const std::string& cut_short : {profile.in_network.cut_short, profile.isolated_cut_short}) {
+    if (cut_short.empty()) continue;
+    notes.push_back({.text = cut_short + ": the machine is busy, and the budget of time was spent",
+                     .main = true});
+  }
+  if (std::string text = LeftOutNote(profile.in_network.step.selection); !text.empty()) {
+    notes.push_back({.text = std::move(text), .main = true});
   }
   for (Note& note : CountNotes(plan, profile)) notes.push_back(std::move(note));
   const bool whole = profile.isolated.size() == plan.stages().size();

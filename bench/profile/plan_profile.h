@@ -61,7 +61,8 @@ struct PlanProfile {
   std::vector<SequenceSamples> isolated;  // hot caches, unless the regime is isolated-cold
   // In the other isolated regime; only if a context gap is requested.
   std::vector<SequenceSamples> isolated_otherwise;
-  QuietReading best_reading;  // the highest speeds of the probes during this profile
+  std::string isolated_cut_short;  // how their budget of time ended them; or empty
+  QuietReading best_reading;       // the highest speeds of the probes during this profile
   MeasuredClock clock{};
 };
 

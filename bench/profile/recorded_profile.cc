@@ -28,6 +28,7 @@ Recording RecordingOf(const PlanProfile& profile) {
   recording.isolated = profile.isolated;
   recording.overhead = profile.overhead;
   recording.isolated_otherwise = profile.isolated_otherwise;
+  recording.isolated_cut_short = profile.isolated_cut_short;
   recording.check_note = profile.checks.note;
   for (const StageCheck& check : profile.checks.stages) {
     recording.checks.push_back({check.agrees, check.reason});
@@ -57,6 +58,7 @@ PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::s
   profile.isolated = recording.isolated;
   profile.overhead = recording.overhead;
   profile.isolated_otherwise = recording.isolated_otherwise;
+  profile.isolated_cut_short = recording.isolated_cut_short;
   profile.checks.note = recording.check_note;
   for (const Recording::Check& check : recording.checks) {
     profile.checks.stages.push_back({.agrees = check.agrees, .reason = check.reason});

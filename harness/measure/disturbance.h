@@ -1,7 +1,7 @@
 // Decides whether other work on the machine disturbed a measurement: what is observed around it,
 // and the verdict.
 //
-// What can be told apart is judged sample by sample (undisturbed.h). What is left is what moved
+// What can be distinguished is judged sample by sample (undisturbed.h). What is left is what moved
 // during the whole measurement: the clock, the speed of arithmetic, the speed of memory. Each
 // condemns only the regions that depend on it.
 

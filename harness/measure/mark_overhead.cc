@@ -20,7 +20,8 @@ std::optional<MarkOverhead> MeasureMarkOverhead(std::span<const TimedStage> stag
   without.reserve(static_cast<std::size_t>(pairs.most));
   MeasureLoop loop(options, clock, "overhead");
   // Pairs run as marked-bare, bare-marked, ..., so that a drift affects both equally.
-  while (loop.Next(2 * pairs.least, 2 * pairs.most, options.seconds)) {
+  const auto least = [&] { return loop.Elapsed() < options.budget_seconds ? 2 * pairs.least : 2; };
+  while (loop.Next(least(), 2 * pairs.most, options.seconds)) {
     const bool marked = (loop.done() % 4 == 0) || (loop.done() % 4 == 3);
     (marked ? RunMarked : RunBare)(stages, clock, inner.data());
     const std::uint64_t last = inner[marked ? stages.size() : 1];

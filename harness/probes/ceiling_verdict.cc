@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/statistics/summary.h"
 
@@ -68,7 +69,21 @@ double RatioOfRates(const Ceiling& a, const Ceiling& b) {
   return IsLatency(a) ? *b.value / *a.value : *a.value / *b.value;
 }
 
+void KeepUndisturbedWindows(std::vector<double>& windows, std::vector<double>& on_cpu) {
+  if (windows.size() != on_cpu.size()) return;
+  std::vector<double> kept, kept_on_cpu;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    if (on_cpu[i] < kMinOnCpu) continue;
+    kept.push_back(windows[i]);
+    kept_on_cpu.push_back(on_cpu[i]);
+  }
+  if (kept.size() < static_cast<std::size_t>(kMinWindows)) return;
+  windows = std::move(kept);
+  on_cpu = std::move(kept_on_cpu);
+}
+
 void SummarizeWindows(std::vector<double> windows, std::vector<double> on_cpu, Ceiling& ceiling) {
+  KeepUndisturbedWindows(windows, on_cpu);
   std::sort(windows.begin(), windows.end());
   std::sort(on_cpu.begin(), on_cpu.end());
   const bool latency = IsLatency(ceiling);

@@ -37,9 +37,13 @@ inline constexpr double kMinOfFewer = 0.90;
 // the rate of fast ones (0.75 for a mixture).
 inline constexpr double kMinOfCores = 0.60;
 
-// Sets value, median and spread from the windows' rates (for a latency: times), and the share of
-// time with a CPU from `on_cpu` (empty: absent). `windows` must not be empty, and the ceiling's
-// unit must be set.
+// Leaves out the windows in which the threads had no CPU for themselves (below kMinOnCpu), if at
+// least kMinWindows others remain. `on_cpu` is of the same windows; nothing is known if it is empty.
+void KeepUndisturbedWindows(std::vector<double>& windows, std::vector<double>& on_cpu);
+
+// Sets value, median and spread from the rates (for a latency: times) of the undisturbed windows,
+// and the share of time with a CPU from `on_cpu` (empty: absent). `windows` must not be empty, and
+// the ceiling's unit must be set.
 void SummarizeWindows(std::vector<double> windows, std::vector<double> on_cpu, Ceiling& ceiling);
 
 // For a latency, lower is better; for all others, higher.

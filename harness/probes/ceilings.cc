@@ -100,7 +100,9 @@ std::vector<Plan> Plans(int threads) {
   return plans;
 }
 
-// Measures `windows` windows. After twice their total length it stops as soon as there are `least`.
+// Measures until `windows` windows are undisturbed: their threads had a CPU for themselves. After
+// twice the total length of that many it stops as soon as there are `least`, and after kPatience
+// times the length even if they are disturbed.
 Ceiling Measure(const Plan& plan, int windows, int least, KeptPages& pages) {
   Ceiling ceiling = plan.ceiling;
   const auto skip = [&ceiling](const std::string& reason) {
@@ -115,16 +117,21 @@ Ceiling Measure(const Plan& plan, int windows, int least, KeptPages& pages) {
   std::vector<double> on_cpu;
   // On a busy machine a window lasts many times its length, because threads wait for a CPU. Then
   // fewer windows are better than an endless measurement.
-  const auto deadline = Clock::now() + std::chrono::duration<double>(2 * windows * kWindowSeconds);
-  for (int window = 0; window < windows; ++window) {
-    const bool late = Clock::now() > deadline;
-    if (window >= least && late) break;
+  const auto begin = Clock::now();
+  const auto after = [&](double lengths) {
+    return Clock::now() > begin + std::chrono::duration<double>(lengths * windows * kWindowSeconds);
+  };
+  int undisturbed = 0;
+  for (int window = 0; undisturbed < windows; ++window) {
+    const bool late = after(2);
+    if (late && (undisturbed >= least || (window >= least && after(kPatience)))) break;
     const std::optional<double> rate = team.Window();
     if (!rate) {
       return skip(fmt::format("OpenMP gave fewer than {} threads", ceiling.threads));
     }
     values.push_back(plan.latency ? ceiling.threads / (*rate * plan.work) : *rate * plan.work);
     on_cpu.push_back(team.on_cpu());
+    undisturbed += team.on_cpu() >= kMinOnCpu ? 1 : 0;
     if (compared && window % between == 0 && (window == 0 || !late)) {
       const double alone = team.WindowAlone() * plan.work;
       ceiling.alone = std::max(ceiling.alone.value_or(0), alone);

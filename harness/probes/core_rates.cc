@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/machine/clock.h"
+#include "harness/probes/ceiling_verdict.h"
 #include "harness/probes/team.h"
 #include "harness/statistics/summary.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double kWindowSeconds = 0.3e-3;
 constexpr int kWindows = 12;
+constexpr int kMostWindows = 2 * kWindows;
 constexpr std::size_t kWorkingSet = 8192;  // in L1
 // More random bytes than a branch predictor can learn.
 constexpr std::size_t kRandomBytes = std::size_t{1} << 20;
@@ -77,22 +79,26 @@ struct Pace {
   double spread() const { return 1 - median / best; }
 };
 
-// Uses enough windows that a neighbour disturbs few of them. The clock is read around each window,
-// because it changes. Absent if the probe cannot run.
+// Uses windows in which the threads had a CPU for themselves; of at most kMostWindows. The clock is
+// read around each window, because it changes. Absent if the probe cannot run.
 std::optional<Pace> PaceOf(const char* name, int threads, std::size_t working_set) {
   const Probe* probe = FindProbe(name);
   if (probe == nullptr || !WhyAbsent(*probe, MachineIsas()).empty()) return std::nullopt;
   ProbeTeam team(*probe, threads, working_set, kWindowSeconds);
-  std::vector<double> values;
+  std::vector<double> values, on_cpu;
   double before = CoreClock().hz;
-  for (int window = 0; window < kWindows; ++window) {
+  int undisturbed = 0;
+  for (int window = 0; window < kMostWindows && undisturbed < kWindows; ++window) {
     const std::optional<double> rate = team.Window();
     const double after = CoreClock().hz;
     const double hertz = std::max(before, after);
     before = after;
     if (!rate || !(hertz > 0)) return std::nullopt;
     values.push_back(*rate / hertz / threads);
+    on_cpu.push_back(team.on_cpu());
+    undisturbed += team.on_cpu() >= kMinOnCpu ? 1 : 0;
   }
+  KeepUndisturbedWindows(values, on_cpu);
   std::sort(values.begin(), values.end());
   return Pace{QuantileOfSorted(values, 0.5), QuantileOfSorted(values, 0.9)};
 }

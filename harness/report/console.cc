@@ -58,8 +58,11 @@ std::string StepText(const Report& report, const Style& style) {
   std::string text = "step: " + time;
   const std::size_t bold = text.size();
   if (timed) {
-    text += fmt::format(" (min {}, p90 {}, n {})", TimeText(step.seconds->min, style.unicode),
-                        TimeText(step.seconds->p90, style.unicode), step.seconds->n);
+    std::int64_t left_out = 0;
+    for (const auto& [reason, samples] : step.left_out) left_out += samples;
+    text += fmt::format(" (min {}, p90 {}, n {}{})", TimeText(step.seconds->min, style.unicode),
+                        TimeText(step.seconds->p90, style.unicode), step.seconds->n,
+                        left_out > 0 ? fmt::format(", left out {}", left_out) : "");
   }
   text += fmt::format(", {} images/s, {} GFLOP/s, {} of peak", FigureText(report.ItemsPerSecond()),
                       FigureText(step.Gflops()), PercentText(step.PeakFraction()));

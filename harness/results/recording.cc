@@ -113,6 +113,7 @@ void Fields(auto& archive, Either<SequenceSamples> auto& samples) {
   archive.Later("switches", samples.switches);
   archive.Later("marks", samples.marks);
   archive.Later("best_speeds", samples.best_speeds);
+  archive.Later("cut_short", samples.cut_short);
 }
 
 void Fields(auto& archive, Either<Recording::Check> auto& check) {
@@ -131,6 +132,7 @@ void Fields(auto& archive, Either<Recording> auto& recording) {
   archive("overhead", recording.overhead);
   archive("checks", recording.checks);
   archive("source_notes", recording.source_notes);
+  archive.Later("isolated_cut_short", recording.isolated_cut_short);
 }
 
 // ---- Writing.
@@ -174,6 +176,9 @@ class Writer {
   template <class T>
   void Later(const char* key, const std::vector<T>& values) {
     if (!values.empty()) (*this)(key, values);
+  }
+  void Later(const char* key, const std::string& text) {
+    if (!text.empty()) (*this)(key, text);
   }
   void Later(const char* key, const QuietReading& reading) {
     if (reading.flops_per_second || reading.bytes_per_second) (*this)(key, reading);

@@ -39,6 +39,7 @@ struct Recording {
   SequenceSamples in_network;
   std::vector<SequenceSamples> isolated;
   std::vector<SequenceSamples> isolated_otherwise;  // with caches in the other state: hot or cold
+  std::string isolated_cut_short;                   // how a budget of time ended them; or empty
   std::optional<MarkOverhead> overhead;
   std::vector<Check> checks;
   std::string check_note;  // how they were made

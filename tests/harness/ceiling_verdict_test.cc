@@ -46,6 +46,21 @@ TEST(SummarizeWindows, ValueIsNearTheBestAndSpreadIsTheDifferenceToTheMedian) {
   EXPECT_DOUBLE_EQ(*latency.spread, 0.75);
 }
 
+// Beside a neighbour that takes a CPU in three of eight windows, the other five give the ceiling.
+TEST(SummarizeWindows, WindowsWithoutACpuAreLeftOutIfEnoughRemain) {
+  Ceiling rate = Made(0);
+  SummarizeWindows({100, 50, 99, 40, 100, 98, 60, 100}, {1, 0.5, 0.97, 0.4, 1, 0.99, 0.949, 0.95},
+                   rate);
+  EXPECT_EQ(rate.windows, 5);
+  EXPECT_EQ(rate.median, 100);
+  EXPECT_DOUBLE_EQ(*rate.spread, 0);
+  EXPECT_EQ(JudgeCeiling(rate, 4).status, Status::kOk);
+  Ceiling few = Made(0);
+  SummarizeWindows({100, 50, 99, 40, 100, 98, 60, 40}, {1, 0.5, 0.97, 0.4, 1, 0.99, 0.94, 0.4},
+                   few);
+  EXPECT_EQ(few.windows, 8);
+}
+
 TEST(JudgeCeiling, RejectsBySpread) {
   const auto status = [](double spread, const char* operands) {
     Ceiling ceiling = Made(100, 1, operands);

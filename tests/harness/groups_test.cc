@@ -48,6 +48,27 @@ TEST(GroupsTest, AGroupsTimeIsTheMedianOfItsSumsPerIteration) {
   EXPECT_EQ(example.report.remainder_seconds, 0);  // 12 - 10 - 2
 }
 
+// Ten iterations of two forward stages, one disturbed in the first, one in the last of them.
+TEST(GroupsTest, ATotalIsOfTheIterationsThatAreUndisturbedForEachStage) {
+  std::vector<StageSamples> samples(2, Samples({50, 1, 1, 1, 1, 1, 1, 1, 1, 50}));
+  const auto select = [](std::vector<double> waited, StageSamples& stage) {
+    stage.selection = SelectUndisturbed({.samples = 10, .waited = waited});
+  };
+  select({1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, samples[0]);
+  select({0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, samples[1]);
+  Report report;
+  report.stages = {Stage("forward", samples[0]), Stage("forward", samples[1])};
+  AddGroups(samples, report);
+  EXPECT_EQ(report.groups[0].per_iteration->n, 8);
+  EXPECT_EQ(report.groups[0].seconds, 2);
+  // Too few in common: the sum of the medians.
+  select({0, 0, 0, 0, 0, 1, 1, 1, 1, 1}, samples[0]);
+  select({1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, samples[1]);
+  AddGroups(samples, report);
+  EXPECT_FALSE(report.groups[0].per_iteration);
+  EXPECT_EQ(report.groups[0].seconds, 2);
+}
+
 TEST(GroupsTest, IsolatedStagesHaveASumOfMediansAndNoSpread) {
   GroupsExample example;
   AddGroups({}, example.report);

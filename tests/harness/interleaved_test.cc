@@ -71,6 +71,31 @@ TEST(ConditionTimesTest, ASequenceTakesTheSumOfItsStagesInEachRound) {
   EXPECT_EQ(TimesOfSequence(times), (std::vector<std::vector<double>>{{11, 22}, {33, 44}}));
 }
 
+// Seven rounds of two conditions: the second is disturbed for one stage, or in one condition.
+TEST(ConditionTimesTest, ARoundIsUndisturbedIfEveryConditionIs) {
+  const ConditionTimes waited = {{{0, 0.2, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0}},
+                                 {{0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0.005}}};
+  EXPECT_EQ(UndisturbedRounds(TimesOfStage(waited, 0)),
+            (std::vector<std::size_t>{0, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(UndisturbedRounds(TimesOfStage(waited, 1)).size(), 7U);
+  EXPECT_EQ(UndisturbedRounds(waited).size(), 6U);
+  EXPECT_EQ(TimesInRounds({{1, 2, 3}, {4, 5, 6}}, {0, 2}),
+            (std::vector<std::vector<double>>{{1, 3}, {4, 6}}));
+}
+
+TEST_F(InterleavedTest, ReceivesTheWaitingOfEveryTime) {
+  const std::vector<Condition> conditions = {ConditionNamed("a", stages_),
+                                             ConditionNamed("b", stages_)};
+  ConditionTimes waited;
+  const ConditionTimes times =
+      RunInterleaved(conditions, {.seconds = 0, .waited = &waited, .progress = {}});
+  ASSERT_EQ(waited.size(), 2U);
+  for (const auto& of_condition : waited) {
+    ASSERT_EQ(of_condition.size(), 2U);
+    for (const auto& of_stage : of_condition) EXPECT_EQ(of_stage.size(), times[0][0].size());
+  }
+}
+
 TEST_F(InterleavedTest, ConditionsHaveTheSameStages) {
   const std::vector<TimedStage> one = {stages_.front()};
   const std::vector<Condition> conditions = {ConditionNamed("a", stages_),

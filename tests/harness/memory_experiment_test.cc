@@ -62,6 +62,20 @@ TEST(MemoryTimesTest, FewRoundsOrNoTimeHaveNoShares) {
   EXPECT_FALSE(SharesOf(Rounds(6, MemoryRound()), MemoryRegime::kHot, {}));
 }
 
+// Of 8 rounds, other work disturbed two.
+TEST(MemoryTimesTest, DisturbedRoundsAreLeftOut) {
+  std::vector<MemoryRound> rounds = Rounds(8, kRound);
+  rounds[2].waited = 0.3;
+  rounds[2].hot = 80;
+  rounds[5].waited = 0.006;
+  EXPECT_EQ(UndisturbedRounds(rounds).size(), 6u);
+  for (const MemoryRound& round : UndisturbedRounds(rounds)) EXPECT_EQ(round.hot, 8);
+  // Too few: the 6 least disturbed of them.
+  rounds[6].waited = 0.5;
+  EXPECT_EQ(UndisturbedRounds(rounds).size(), 6u);
+  for (const MemoryRound& round : UndisturbedRounds(rounds)) EXPECT_EQ(round.hot, 8);
+}
+
 TEST(MemoryTimesTest, WithoutALastLevelFootprintThereAreNoParts) {
   MemoryRound round = kRound;
   round.last_level.reset();

@@ -70,6 +70,38 @@ TEST(RecordingTest, ReadsBackARecording) {
   EXPECT_FALSE(read.checks[1].agrees);
 }
 
+// A replay must select the same samples. The facts are written only if there are any.
+TEST(RecordingTest, KeepsTheFactsAboutEachSample) {
+  Recording recording = ExampleRecording();
+  for (const char* key :
+       {"\"waited\"", "\"switches\"", "\"marks\"", "\"judged\"", "cut_short", "best_speeds"}) {
+    EXPECT_EQ(FormatRecording(recording).find(key), std::string::npos) << key;
+  }
+  SequenceSamples& samples = recording.in_network;
+  samples.disturbance.judged = true;
+  samples.disturbance.memory_ratio = 0.75;
+  samples.cut_short = "timing ended early";
+  samples.switches = {0, 2};
+  samples.best_speeds = {200e9, 20e9};
+  samples.marks = {{.iteration = 0, .speed = {180e9, 15e9}},
+                   {.iteration = 2, .speed = {190e9, std::nullopt}, .stolen = 0.01}};
+  for (StageSamples& stage : samples.stages) stage.waited = {0, 0};
+  samples.stages[1].waited = {0, 0.5};
+  samples.step.waited = {0, 0.1};
+  const Recording read = ParseRecording(FormatRecording(recording), "r");
+  EXPECT_EQ(FormatRecording(read), FormatRecording(recording));
+  EXPECT_EQ(read.in_network.stages[1].selection.undisturbed, 1u);
+  EXPECT_EQ(read.in_network.stages[0].selection.undisturbed, 2u);
+  EXPECT_EQ(read.in_network.step.selection.undisturbed, 1u);
+  EXPECT_EQ(read.in_network.disturbance.arithmetic_ratio, 0.9);
+  EXPECT_EQ(read.in_network.disturbance.memory_ratio, 0.75);
+  samples.step.waited = {0, 0.1, 0};
+  EXPECT_THROW(ParseRecording(FormatRecording(recording), "r"), RecordingError);
+  samples.step.waited = {0, 0.1};
+  samples.marks[0].iteration = 3;
+  EXPECT_THROW(ParseRecording(FormatRecording(recording), "r"), RecordingError);
+}
+
 // The texts are printed on a terminal, which would interpret these characters.
 TEST(RecordingTest, TextsAndNamesLoseTheirControlCharacters) {
   Recording recording = ExampleRecording();

@@ -44,6 +44,77 @@ TEST(ValidityTest, ARecordBelowItsCeilingDoesNotChange) {
   EXPECT_TRUE(record.topdown_bounds);
 }
 
+Ceiling DramAt(double bytes_per_second) {
+  Ceiling dram = CeilingNamed("read/dram", bytes_per_second);
+  dram.unit = "B/s";
+  dram.operands = "dram";
+  return dram;
+}
+
+// 10 ms at 10 GB/s: 100 MB.
+TEST(MemoryShareTest, IsEstimatedFromTheBytesThatAStageMoves) {
+  const std::vector ceilings = {DramAt(10e9)};
+  Record record = RecordUnder(250e9);
+  EXPECT_EQ(MemoryShareOf(ceilings, record).high, 1) << "the bytes are not known";
+  record.bytes = 5e6;
+  EXPECT_EQ(MemoryShareOf(ceilings, record).low, 0);
+  EXPECT_DOUBLE_EQ(MemoryShareOf(ceilings, record).high, 0.1);
+  record.bytes = 50e6;
+  EXPECT_EQ(MemoryShareOf(ceilings, record).low, 0.5);
+  EXPECT_EQ(MemoryShareOf(ceilings, record).high, 1);
+  EXPECT_EQ(MemoryShareOf({}, record).low, 0) << "the rate of DRAM is not known";
+  record.topdown_experiment =
+      TopdownBounds{{"Memory_Bound", {.low = 0.2, .high = 0.3, .basis = ""}}};
+  EXPECT_EQ(MemoryShareOf(ceilings, record).low, 0.2);
+  EXPECT_EQ(MemoryShareOf(ceilings, record).high, 0.3);
+}
+
+// Memory at half of its best speed, and two stages: one computes, one waits for memory.
+TEST(ValidityTest, WhatMovedCondemnsOnlyWhatDependsOnIt) {
+  const std::vector ceilings = {CeilingNamed(kFma, 250e9), DramAt(10e9)};
+  Record computes = RecordUnder(250e9);
+  computes.bytes = 2e6;
+  computes.speeds.memory = 0.5;
+  computes.seconds_interval = Interval{0.0099, 0.0101};
+  Record waits = computes;
+  waits.bytes = 80e6;
+  JudgeRecord(ceilings, computes);
+  EXPECT_EQ(computes.status, Status::kOk);
+  EXPECT_TRUE(computes.topdown_bounds);
+  EXPECT_NEAR(computes.seconds_interval->low, 0.0099 * (1 - 0.04 * 0.5), 1e-12);
+  EXPECT_NEAR(computes.seconds_interval->high, 0.0101, 1e-12);
+  JudgeRecord(ceilings, waits);
+  EXPECT_EQ(waits.status, Status::kDegraded);
+  EXPECT_THAT(waits.reason, HasSubstr("a probe of memory ran at 50 %"));
+  EXPECT_FALSE(waits.topdown_bounds);
+  EXPECT_NEAR(waits.seconds_interval->low, 0.0099 * 0.5, 1e-12);
+  // The clock, the other way round.
+  computes.speeds = {.clock_change = 0.05, .arithmetic = {}, .memory = {}};
+  waits.speeds = computes.speeds;
+  computes.status = waits.status = Status::kOk;
+  waits.bytes = 80e6;
+  JudgeRecord(ceilings, computes);
+  EXPECT_EQ(computes.status, Status::kDegraded);
+  JudgeRecord(ceilings, waits);
+  EXPECT_EQ(waits.status, Status::kOk);
+}
+
+// Of a step of 20 ms, 10 ms wait for memory for 0.5 to 1 of the time, and 10 ms for at most 0.04.
+TEST(ValidityTest, AStepDependsOnMemoryAsItsStagesDo) {
+  Report report;
+  Record computes = RecordUnder(250e9);
+  computes.bytes = 2e6;
+  Record waits = RecordUnder(250e9);
+  waits.bytes = 80e6;
+  report.stages = {computes, waits};
+  report.step = RecordUnder(250e9);
+  report.step.seconds_interval = Interval{0.02, 0.02};
+  report.step.speeds.memory = 0.6;
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9), DramAt(10e9)}, .isolated = {}}, report);
+  EXPECT_EQ(report.step.status, Status::kDegraded);  // 0.52 x 0.4
+  EXPECT_NEAR(report.step.seconds_interval->low, 0.02 * (1 - 0.52 * 0.4), 1e-12);
+}
+
 TEST(ValidityTest, AtMostTwoPercentAboveTheCeilingAreAllowed) {
   Record allowed = RecordUnder(200e9 / 1.0199);
   JudgeRecord(std::vector{CeilingNamed(kFma, 200e9 / 1.0199)}, allowed);
