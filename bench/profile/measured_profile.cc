@@ -125,7 +125,6 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   Workload& workload = measured.workload;
   workload = PlanWorkload(options.workload, options.training());
   AnnounceLongRun(options, workload, progress);
-  AnnounceBusyMachine(options, busy, progress);
   PrepareWorkload(options.workload, workload);
   TrainingImages images(options.workload, workload);
   const int threads = workload.plan->threads();
@@ -139,6 +138,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
                                      .topology = machine.topology,
                                      .settings = settings};
   if (experiment != nullptr) experiment->check(subject);
+  AnnounceBusyMachine(options, busy, progress);
   const auto begin = std::chrono::steady_clock::now();
   settings.progress("measuring the machine's ceilings", 0);
   measured.ceilings = MeasureCeilingsOfThisMachine(threads);

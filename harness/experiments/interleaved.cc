@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kLeastRounds = kLeastSamples;
 constexpr std::size_t kMostRounds = 24;
+constexpr double kBudget = 4;  // times options.seconds, even with fewer rounds
+constexpr double kLeastBudget = 30;
 constexpr double kMostSeconds = 2;  // times options.seconds, if other work disturbs the rounds
 
 void RunUntimed(const Condition& condition) {
@@ -83,6 +85,7 @@ ConditionTimes RunInterleaved(std::span<const Condition> conditions, const Round
     const double spent = clock.SecondsBetween(start, clock.now()).value_or(0);
     const bool enough = spent > kMostSeconds * options.seconds || !NeedsMore(waited);
     if (round >= kLeastRounds && spent > options.seconds && enough) break;
+    if (round > 0 && spent > std::max(kBudget * options.seconds, kLeastBudget)) break;
     if (options.progress) {
       options.progress("experiment: rounds",
                        std::min(1.0, std::max(static_cast<double>(round) / kMostRounds,

@@ -27,8 +27,8 @@ struct Condition {
 using ConditionTimes = std::vector<std::vector<std::vector<double>>>;
 
 struct RoundOptions {
-  // About; at least 6 rounds are run, below which a median has no interval. If other work disturbs
-  // the rounds, up to twice as long.
+  // About; at least 6 rounds are run, below which a median has no interval (fewer only if they take
+  // over 4 times as long, and 30 s). If other work disturbs the rounds, up to twice as long.
   double seconds = 10;
   // If given, receives the time that threads waited for a CPU as a share of each time. A reading
   // costs at most 1 % of the time; shorter stages share it with their neighbours.

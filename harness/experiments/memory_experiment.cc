@@ -25,7 +25,10 @@ constexpr std::size_t kLastLevel = 1;
 constexpr std::int64_t kLeastRounds = 6;
 constexpr std::int64_t kRobustRounds = 9;
 constexpr std::int64_t kMostRounds = 24;
-constexpr double kNarrow = 0.1;     // mean width of the shares
+constexpr double kNarrow = 0.1;  // mean width of the shares
+constexpr double kLeastBudget = 30;
+constexpr double kBudget = 4;  // times the asked seconds, for everything
+constexpr const char* kBudgetSpent = "the machine is busy, and the budget of time was spent";
 constexpr double kMostSeconds = 2;  // times the asked ones, if other work disturbs the rounds
 // A shorter stage is mostly the start of a team and the marks.
 constexpr double kShortest = 5e-6;
@@ -94,14 +97,13 @@ class Experiment {
     MemoryExperiment result;
     result.footprints = footprints_;
     result.stages.resize(subject_.stages.size());
-    const std::uint64_t start = clock_.now();
     RunSequence();
     Learn(&result);
-    const double learned = Since(start);
+    const double learned = Since(start_);
     // Half of the time may go to what comes before the rounds.
     const double rounds_from = std::min(learned, options_.seconds / 2);
-    for (std::int64_t round = 0; round < kMostRounds && !Cancelled(); ++round) {
-      const double spent = Since(start) - learned + rounds_from;
+    for (std::int64_t round = 0; round < kMostRounds && !Cancelled() && !BudgetIsSpent(); ++round) {
+      const double spent = Since(start_) - learned + rounds_from;
       const bool time_is_up =
           spent > (NeedsMore(result.stages) ? kMostSeconds : 1) * options_.seconds;
       if (time_is_up && (round >= kRobustRounds ||
@@ -109,7 +111,7 @@ class Experiment {
         break;
       }
       Say("memory experiment: rounds", std::max(static_cast<double>(round) / kMostRounds,
-                                                (Since(start) - learned) / options_.seconds));
+                                                (Since(start_) - learned) / options_.seconds));
       // The footprint in the last cache only splits a share, but takes a third of the time. So
       // after the first rounds it is timed in every second round.
       Round(round < kLeastRounds || round % 2 == 0, &result);
@@ -117,7 +119,8 @@ class Experiment {
     for (StageMemory& stage : result.stages) {
       stage.rounds = UndisturbedRounds(stage.rounds);
       if (!stage.reason.empty()) stage.rounds.clear();
-      if (stage.rounds.empty() && stage.reason.empty()) stage.reason = "interrupted";
+      if (!stage.rounds.empty() || !stage.reason.empty()) continue;
+      stage.reason = Cancelled() ? "interrupted" : kBudgetSpent;
     }
     return result;
   }
@@ -126,6 +129,10 @@ class Experiment {
   bool Cancelled() const { return IsCancelled(options_.cancel); }
   void Say(std::string_view what, double share) const {
     if (options_.progress) options_.progress(what, std::min(share, 1.0));
+  }
+  // On a busy machine a run of a stage may take many times as long.
+  bool BudgetIsSpent() const {
+    return Since(start_) > std::max(kBudget * options_.seconds, kLeastBudget);
   }
   double Since(std::uint64_t start) const {
     return clock_.SecondsBetween(start, clock_.now()).value_or(0);
@@ -158,6 +165,10 @@ class Experiment {
       Say(fmt::format("memory experiment: pages of {}", subject_.stages[i].name),
           static_cast<double>(i) / static_cast<double>(subject_.stages.size()) / 2);
       StageMemory& stage = result->stages[i];
+      if (BudgetIsSpent()) {
+        stage.reason = kBudgetSpent;
+        continue;
+      }
       const double seconds = TimeOnce(i);
       touched_[i] = memory_.Touch(StageAt(i), KeptOf(i));
       stage.remapped_bytes = touched_[i].remapped_bytes();
@@ -216,7 +227,7 @@ class Experiment {
     if (subject_.before_iteration) subject_.before_iteration();
     for (std::size_t i = 0; i < subject_.stages.size() && !Cancelled(); ++i) {
       StageMemory& stage = result->stages[i];
-      if (!stage.reason.empty()) {
+      if (!stage.reason.empty() || BudgetIsSpent()) {
         StageAt(i)();
         continue;
       }
@@ -266,6 +277,7 @@ class Experiment {
   const std::vector<FootprintSize>& footprints_;
   RemappedMemory memory_;
   TickClock clock_;
+  std::uint64_t start_ = clock_.now();
   SchedulerWatch watch_;
   std::vector<TouchedPages> touched_;
   std::vector<int> repeats_;

@@ -26,6 +26,12 @@ std::string WithoutCommand(nlohmann::json json) {
   return json.dump(1);
 }
 
+// On a busy machine the first line of a measurement says so; a replay measures nothing.
+std::string WithoutBusyLine(const std::string& output) {
+  if (!output.starts_with("topdnn: the machine is busy")) return output;
+  return output.substr(output.find('\n') + 1);
+}
+
 TEST(RecordTest, AReplayGivesTheSameTable) {
   const TestFolder folder;
   const std::string recording = folder.path() / "r.json";
@@ -42,7 +48,7 @@ TEST(RecordTest, AReplayGivesTheSameTable) {
   replay.insert(replay.end(), {"--counters", "replay:" + recording, "--json", second, "--series"});
   const Outcome replayed = RunProgram(replay);
   ASSERT_EQ(replayed.exit_status, kExitGood) << replayed.output;
-  EXPECT_EQ(measured.output, replayed.output);
+  EXPECT_EQ(WithoutBusyLine(measured.output), replayed.output);
   EXPECT_EQ(WithoutCommand(ReadJson(first)), WithoutCommand(ReadJson(second)));
   EXPECT_EQ(ReadJson(second)["stages"][0]["seconds"]["samples"].size(), 3u);
   const nlohmann::json evolution = ReadJson(second)["evolution"];
