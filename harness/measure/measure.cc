@@ -106,22 +106,11 @@ class SequenceMeter {
     switches.reserve(static_cast<std::size_t>(most));
     SpanMarker marker(options_, clock_, before, WarmSeconds(samples_.step), samples_.marks);
     MeasureLoop loop(options_, clock_, "timing");
-    const double budget = std::max(options_.budget_seconds, 2 * WarmSeconds(samples_.step) *
-                                                                static_cast<double>(bounds_.least));
-    const auto next = [&] {
+    const auto between = [&] {
       marker.BetweenIterations(loop.done(), [this] { RunBare(); });
-      if (options_.iterations) return loop.Next(bounds_.least, bounds_.most, 0);
-      const bool enough = waiting.AreEnough(loop.done());
-      const double seconds = enough ? options_.seconds : kPatience * options_.seconds;
-      const bool spent = loop.Elapsed() >= budget;
-      if (spent && loop.done() > 0 && loop.done() < bounds_.least) {
-        samples_.cut_short = fmt::format("timing ended after {:.0f} s with {} of {} iterations",
-                                         loop.Elapsed(), loop.done(), bounds_.least);
-      }
-      return loop.Next(spent ? 1 : bounds_.least, enough ? bounds_.most : most,
-                       std::min(seconds, budget));
+      return waiting.AreEnough(loop.done());
     };
-    while (next()) {
+    while (Next(between(), most, loop)) {
       std::uint64_t* const own = &marks[static_cast<std::size_t>(loop.done()) * row];
       std::fill_n(own, row, 0);
       const WatchedRun watched(stages_, {own, row}, waiting.parts());
@@ -134,14 +123,29 @@ class SequenceMeter {
     if (options_.core_hertz) seen.core_hertz_after = options_.core_hertz();
     marker.AfterIterations(loop.done());
     samples_.cancelled = loop.cancelled();
+    KeepTimes({marks.get(), row * switches.size()}, waiting, switches);
     seen.judged = true;
     seen.iterations = loop.done();
+    for (const double seconds : samples_.step.seconds) seen.seconds += seconds;
     for (const std::int64_t switched : switches) {
       seen.switched_iterations += switched > 0 ? 1 : 0;
       seen.involuntary_switches += switched;
     }
-    KeepTimes({marks.get(), row * switches.size()}, waiting, switches);
-    for (const double seconds : samples_.step.seconds) seen.seconds += seconds;
+  }
+
+  // Whether to time another iteration. `enough` of them are undisturbed, or `most` may be timed.
+  bool Next(bool enough, std::int64_t most, MeasureLoop& loop) {
+    if (options_.iterations) return loop.Next(bounds_.least, bounds_.most, 0);
+    const double least_seconds = WarmSeconds(samples_.step) * static_cast<double>(bounds_.least);
+    const double budget = std::max(options_.budget_seconds, 2 * least_seconds);
+    const bool spent = loop.Elapsed() >= budget;
+    if (spent && loop.done() > 0 && loop.done() < bounds_.least) {
+      samples_.cut_short = fmt::format("timing ended after {:.0f} s with {} of {} iterations",
+                                       loop.Elapsed(), loop.done(), bounds_.least);
+    }
+    const double seconds = enough ? options_.seconds : kPatience * options_.seconds;
+    return loop.Next(spent ? 1 : bounds_.least, enough ? bounds_.most : most,
+                     std::min(seconds, budget));
   }
 
   // Iterations that may be timed; more than bounds_.most only to get enough undisturbed ones.
