@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "bench/command_line/command_info.h"
+#include "bench/command_line/help/command_info.h"
 #include "harness/text/style.h"
 #include "harness/text/text.h"
 

@@ -1,6 +1,6 @@
 // `topdnn completion bash|zsh|man`: scripts for the shell's completion, and the manual page.
 
-#include "bench/command_line/completion.h"
+#include "bench/command_line/help/completion.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "bench/command_line/command_info.h"
 #include "bench/command_line/command_parser.h"
-#include "bench/command_line/man_page.h"
+#include "bench/command_line/help/command_info.h"
+#include "bench/command_line/help/man_page.h"
 #include "bench/command_line/nearest.h"
 #include "networks/graph/zoo.h"
 

@@ -1,4 +1,4 @@
-#include "bench/command_line/completion.h"
+#include "bench/command_line/help/completion.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/command_line/command_info.h"
-#include "bench/command_line/man_page.h"
+#include "bench/command_line/help/command_info.h"
+#include "bench/command_line/help/man_page.h"
 #include "tests/process/child_process.h"
 
 namespace topdnn {

@@ -1,4 +1,4 @@
-#include "bench/command_line/completion.h"
+#include "bench/command_line/help/completion.h"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 // The manual page, generated from the parser's data.
 
-#ifndef TOPDNN_BENCH_COMMAND_LINE_MAN_PAGE_H_
-#define TOPDNN_BENCH_COMMAND_LINE_MAN_PAGE_H_
+#ifndef TOPDNN_BENCH_COMMAND_LINE_HELP_MAN_PAGE_H_
+#define TOPDNN_BENCH_COMMAND_LINE_HELP_MAN_PAGE_H_
 
 #include <span>
 #include <string>
 
-#include "bench/command_line/command_info.h"
+#include "bench/command_line/help/command_info.h"
 
 namespace topdnn {
 
@@ -15,4 +15,4 @@ std::string ManPage(std::span<const CommandInfo> commands);
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_COMMAND_LINE_MAN_PAGE_H_
+#endif  // TOPDNN_BENCH_COMMAND_LINE_HELP_MAN_PAGE_H_

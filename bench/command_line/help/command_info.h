@@ -1,7 +1,7 @@
 // The parser's data about each command, for the help, the completion and the manual page.
 
-#ifndef TOPDNN_BENCH_COMMAND_LINE_COMMAND_INFO_H_
-#define TOPDNN_BENCH_COMMAND_LINE_COMMAND_INFO_H_
+#ifndef TOPDNN_BENCH_COMMAND_LINE_HELP_COMMAND_INFO_H_
+#define TOPDNN_BENCH_COMMAND_LINE_HELP_COMMAND_INFO_H_
 
 #include <string>
 #include <vector>
@@ -29,4 +29,4 @@ std::vector<CommandInfo> CommandInfos();
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_COMMAND_LINE_COMMAND_INFO_H_
+#endif  // TOPDNN_BENCH_COMMAND_LINE_HELP_COMMAND_INFO_H_

@@ -1,4 +1,4 @@
-#include "bench/command_line/man_page.h"
+#include "bench/command_line/help/man_page.h"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
 // Completion of the command line in a shell. The scripts are generated from the parser's data.
 
-#ifndef TOPDNN_BENCH_COMMAND_LINE_COMPLETION_H_
-#define TOPDNN_BENCH_COMMAND_LINE_COMPLETION_H_
+#ifndef TOPDNN_BENCH_COMMAND_LINE_HELP_COMPLETION_H_
+#define TOPDNN_BENCH_COMMAND_LINE_HELP_COMPLETION_H_
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "bench/command_line/command_info.h"
+#include "bench/command_line/help/command_info.h"
 
 namespace topdnn {
 
@@ -23,4 +23,4 @@ std::vector<std::string> ChoicesOf(const std::string& value);
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_COMMAND_LINE_COMPLETION_H_
+#endif  // TOPDNN_BENCH_COMMAND_LINE_HELP_COMPLETION_H_
