@@ -96,7 +96,7 @@ int RunCompare(const CompareOptions& options) {
   }
   if (!fail_above) return kExitGood;
   if (comparison.SlowerThan(*fail_above)) return kExitWrong;
-  return comparison.CannotTell() ? kExitCannotTell : kExitGood;
+  return comparison.CannotTellSlowdown() ? kExitCannotTell : kExitGood;
 }
 
 std::function<int()> ConfigureCompare(CommandParser& parser) {

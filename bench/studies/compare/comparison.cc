@@ -258,16 +258,25 @@ std::string Comparison::Verdict() const {
 }
 
 bool Comparison::CannotTell() const {
+  return AnyUndecided([this](const Interval& interval) {
+    return interval.high > 1 + limit || interval.low < 1 / (1 + limit);
+  });
+}
+
+bool Comparison::CannotTellSlowdown() const {
+  return AnyUndecided([this](const Interval& interval) { return interval.high > 1 + limit; });
+}
+
+bool Comparison::AnyUndecided(const std::function<bool(const Interval&)>& reaches_far) const {
   if (!not_comparable.empty()) return false;
-  const auto undecided = [this](const TimeDifference& difference) {
-    if (!difference.ratio) return false;  // there is no time
-    if (!difference.interval) return true;
-    const auto [low, high] = *difference.interval;
-    return low <= 1 && high >= 1 && (high > 1 + limit || low < 1 / (1 + limit));
+  const auto undecided = [&](const TimeDifference& difference) {
+    if (difference.significant) return false;
+    return !difference.interval || reaches_far(*difference.interval);
   };
-  if (step) return !step->difference.interval || undecided(step->difference);
-  return std::any_of(rows.begin(), rows.end(),
-                     [&](const ComparisonRow& row) { return undecided(row.difference); });
+  if (step) return undecided(step->difference);
+  return std::any_of(rows.begin(), rows.end(), [&](const ComparisonRow& row) {
+    return row.difference.ratio && undecided(row.difference);
+  });
 }
 
 bool Comparison::SlowerThan(double fraction) const {

@@ -4,6 +4,7 @@
 #define TOPDNN_BENCH_STUDIES_COMPARE_COMPARISON_H_
 
 #include <cstddef>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -46,12 +47,18 @@ struct Comparison {
   std::size_t Significant() const;
   // "same", "faster", "slower" (B than A), "cannot tell", "not comparable".
   std::string Verdict() const;
-  // Whether the times allow both no change and one above the limit: the step's interval, or that of
-  // a row if there is no step, holds 1 and 1 + limit or 1 / (1 + limit), or is not known.
+  // Whether the times allow both no change and one above the limit: the step, or a row if there is
+  // no step, is not shown to differ, and its interval reaches beyond 1 + limit or 1 / (1 + limit),
+  // or is not known.
   bool CannotTell() const;
+  // The same for a slowdown alone.
+  bool CannotTellSlowdown() const;
   // Whether the step, or a stage that differs, is slower in B by more than the fraction: the lower
   // end of its interval is above 1 + fraction.
   bool SlowerThan(double fraction) const;
+
+ private:
+  bool AnyUndecided(const std::function<bool(const Interval&)>& reaches_far) const;
 };
 
 // Throws UsageError if the two have no stage in common.
