@@ -109,8 +109,10 @@ std::string WithLastRow(std::string text, const std::string& line) {
   while (!text.empty() && std::string_view(" ,\n").find(text.back()) != std::string_view::npos) {
     text.pop_back();
   }
+  const std::size_t begin = std::string_view("topdnn: ").size();
+  const std::string name = line.substr(begin, line.find(' ', begin) - begin);  // the case
   const std::string row = nlohmann::json{
-      {"name", line},
+      {"name", name},
       {"run_type", "iteration"},
       {"error_occurred", true},
       {"error_message", line}}.dump();

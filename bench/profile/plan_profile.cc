@@ -61,7 +61,10 @@ class Profiler {
     Say("checking every stage against the reference", 0);
     NextImages();
     const auto begin = std::chrono::steady_clock::now();
-    profile.checks = CheckStep(options_, training_, plan_);
+    {
+      const WatchedRun watched("the check of the stages");
+      profile.checks = CheckStep(options_, training_, plan_);
+    }
     profile.check_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     NextImages();

@@ -14,6 +14,7 @@
 #include "bench/choice/kernels/selection.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/machine/measured_ceilings.h"
+#include "harness/measure/watched_run.h"
 #include "harness/results/validity.h"
 #include "harness/statistics/summary.h"
 #include "kernels/kernel/run_failure.h"
@@ -46,6 +47,10 @@ Alternative FindAlternative(const KernelProblem& problem, KernelCase& own, int t
   return {.name = names[choice.index], .time_ratio = 1 / choice.gain, .reason = {}};
 }
 
+std::string RowWords(const MeasuredRow& row) {
+  return fmt::format("{} {}", row.row.primitive, row.row.problem);
+}
+
 // Measures with hot or cold caches. Sets the row's reason if there is no time.
 std::optional<MeasuredKernel> MeasureOnce(const TraceMeasuring& options, bool cold,
                                           KernelCase& kernel, MeasuredRow& row) {
@@ -54,7 +59,7 @@ std::optional<MeasuredKernel> MeasureOnce(const TraceMeasuring& options, bool co
   timing.seconds = options.seconds;
   timing.warm = cold;
   if (!cold) timing.sources = options.counting.sources;
-  MeasuredKernel measured = MeasureKernel(row.row.primitive, kernel, timing);
+  MeasuredKernel measured = MeasureKernel(RowWords(row), kernel, timing);
   if (std::string failure = TakeRunFailure(); !failure.empty()) {
     row.failed = true;
     row.reason = std::move(failure);
@@ -241,10 +246,12 @@ void MeasureRows(const TraceMeasuring& options, MeasuredTrace& measured) {
       continue;
     }
     if (options.progress) {
-      options.progress(fmt::format("{} {}", row.row.primitive, row.row.problem),
+      options.progress(RowWords(row),
                        measured.framework_seconds > 0 ? done / measured.framework_seconds : 0);
     }
     const bool selectable = IsSelectable(*row.problem->op);
+    const std::string words = RowWords(row);
+    const WatchedRun watched(words.c_str());
     try {
       MeasureRow(options, selectable && alternatives > 0, topdown, row);
     } catch (const std::bad_alloc&) {

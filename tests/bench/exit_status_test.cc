@@ -57,6 +57,21 @@ INSTANTIATE_TEST_SUITE_P(Commands, FullOutputTest,
                                          " bench --benchmark_list_tests=true",
                                          kProfile + "--json -"));
 
+// Every other output is written, and the table is printed. (--json comes before --record.)
+TEST(FullOutputTest, AnOutputThatCannotBeWrittenLosesNoOther) {
+  const TestFolder folder;
+  const std::string csv = folder.path() / "out.csv";
+  const std::string record = folder.path() / "record.json";
+  const Outcome outcome =
+      RunShell(kBounded + QuotedProgram() + kProfile + "--no-isolated --json /dev/full --csv " +
+               Quoted(csv) + " --record " + Quoted(record));
+  EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("\ntopdnn: cannot write '/dev/full': No space left"));
+  EXPECT_THAT(outcome.output, HasSubstr("conv"));  // the table
+  EXPECT_TRUE(std::filesystem::exists(csv));
+  EXPECT_TRUE(ReadJson(record).is_object());
+}
+
 TEST(FullOutputTest, AFullDiskIsAnErrorForRecordedCountsToo) {
   const TestFolder folder;
   const auto events = folder.Write("counts.json", R"({"events": {"TOPDOWN.SLOTS": 6000}})");

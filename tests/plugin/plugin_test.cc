@@ -373,6 +373,7 @@ TEST(PluginTest, ACrashInALaterCallIsOneLineAndKeepsTheRows) {
       const nlohmann::json rows = nlohmann::json::parse(text).at("benchmarks");
       ASSERT_EQ(rows.size(), 2u);
       EXPECT_GT(rows[0].at("real_time"), 0);
+      EXPECT_EQ(rows[1].at("name"), "given/" + of("crash later") + "/forward/hostile/f32/t1");
       EXPECT_EQ(rows[1].at("error_message"), line);
     }
     const std::filesystem::directory_iterator files(folder.path());
