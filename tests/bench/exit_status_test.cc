@@ -66,7 +66,7 @@ TEST(FullOutputTest, AnOutputThatCannotBeWrittenLosesNoOther) {
       RunShell(kBounded + QuotedProgram() + kProfile + "--no-isolated --json /dev/full --csv " +
                Quoted(csv) + " --record " + Quoted(record));
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("\ntopdnn: cannot write '/dev/full': No space left"));
+  EXPECT_THAT(outcome.output, HasSubstr("topdnn: cannot write '/dev/full': No space left"));
   EXPECT_THAT(outcome.output, HasSubstr("conv"));  // the table
   EXPECT_TRUE(std::filesystem::exists(csv));
   EXPECT_TRUE(ReadJson(record).is_object());
