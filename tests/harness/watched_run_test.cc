@@ -29,7 +29,7 @@ TEST(WatchedRunTest, TheLastMarkNamesTheStage) {
       EXPECT_EQ(WatchedRun::Now(), now[i]) << i;
       EXPECT_EQ(WatchedRun::InStage(), now[i] != "cnn") << i;
     }
-    marks[0] = 500;  // the warm-up writes the first row again and again
+    marks[0] = 500;  // the warm-up writes the first row repeatedly
     EXPECT_EQ(WatchedRun::Now(), "conv1");
   }
   EXPECT_EQ(WatchedRun::Now(), "cnn");
