@@ -81,8 +81,8 @@ std::string Shape::ToString() const {
 
 Layout Layout::Plain(int rank) {
   Layout layout;
-  for (int d = 0; d < rank; ++d) layout.tag_ += static_cast<char>('a' + d);
-  if (rank == 0) layout.tag_ = "a";
+  // (a scalar has the tag of one dimension)
+  for (int d = 0; d < std::max(rank, 1); ++d) layout.tag_ += static_cast<char>('a' + d);
   return layout;
 }
 
