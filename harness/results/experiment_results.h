@@ -1,4 +1,5 @@
-// What the experiments on threads and on bandwidth (harness/experiments) found out about a region.
+// What the experiments on threads, on bandwidth and on data in L1 (harness/experiments) found out
+// about a region.
 
 #ifndef TOPDNN_HARNESS_RESULTS_EXPERIMENT_RESULTS_H_
 #define TOPDNN_HARNESS_RESULTS_EXPERIMENT_RESULTS_H_
@@ -28,6 +29,18 @@ struct BandwidthResult {
   double taken = 0;
   Interval slowdown;  // 95 %: the time beside the strongest readers over the time without any
   Interval slope;     // 95 %: the relative growth of the time, extrapolated to the whole rate taken
+};
+
+// The same code with its data in L1: its vector operands in memory are redirected to a few lines
+// (harness/exact/redirect.h). Compared is the same translated code without redirection, so what
+// the translator adds is in both times.
+struct CoreResult {
+  Interval beyond_l1;     // 95 %: the share of the time that waits for data beyond L1. In [0, 1]
+  Interval core_seconds;  // 95 %: of a call with all data in L1; does not depend on where they were
+  // Medians of a repeated call: native, translated, and with redirected operands.
+  double native_seconds = 0;
+  double translated_seconds = 0;
+  double redirected_seconds = 0;
 };
 
 }  // namespace topdnn

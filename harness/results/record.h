@@ -74,6 +74,8 @@ struct Record {
   // The results of the other experiments, if one of them was asked for.
   std::optional<WidthResult> width_experiment;
   std::vector<BandwidthResult> bandwidth_experiment;
+  std::optional<CoreResult> core_experiment;
+  std::string core_reason;  // why there is no core_experiment although it was asked for; or empty
   std::optional<Roofline> roofline;
 
   // FLOPs as defined over the median time, in 1e9 per second; absent if either is.
