@@ -14,6 +14,7 @@
 
 #include "harness/bounds/roofline.h"
 #include "harness/bounds/topdown_bounds.h"
+#include "harness/hot/hot_loops.h"
 #include "harness/measure/disturbance.h"
 #include "harness/results/experiment_results.h"
 #include "harness/results/fed_step.h"
@@ -77,6 +78,8 @@ struct Record {
   std::optional<CoreResult> core_experiment;
   std::string core_reason;  // why there is no core_experiment although it was asked for; or empty
   std::optional<Roofline> roofline;
+  std::optional<HotLoops> hot;
+  std::string hot_reason;  // why there are no loops, if they were asked for; or empty
 
   // FLOPs as defined over the median time, in 1e9 per second; absent if either is.
   std::optional<double> Gflops() const;
