@@ -119,8 +119,10 @@ std::function<int()> ConfigureProfile(CommandParser& parser) {
                  "scale up the counts of events that shared a counter and ran for part of the "
                  "time");
   parser.Section("Experiments");
-  parser.Add(fmt::format("--experiment {}", fmt::join(ExperimentNames(), "|")), options->experiment,
-             ExperimentsHelp());
+  parser.AddRepeated(fmt::format("--experiment {}", fmt::join(ExperimentNames(), "|")),
+                     options->experiments, ExperimentsHelp());
+  parser.AddFlag("--no-experiments", options->no_experiments,
+                 "leave out the experiments that run by default, and with them the Top-Down tree");
   AddReportOptions(parser, *options);
   parser.ShowFirst({"--train", "--infer", "--backend", "--dtype", "--batch", "--threads",
                     "--seconds", "--experiment", "--json", "--html"});

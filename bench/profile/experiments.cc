@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bench/command_line/command.h"
 #include "harness/text/registered_list.h"
 
 namespace topdnn {
@@ -33,6 +34,38 @@ std::string ExperimentsHelp() {
     help += fmt::format("{}{}: {}", help.empty() ? "" : "; ", experiment.name, experiment.help);
   }
   return help;
+}
+
+std::vector<const ProfileExperiment*> ChosenExperiments(const std::vector<std::string>& requested,
+                                                        bool by_default,
+                                                        const ExperimentSubject& subject,
+                                                        std::vector<std::string>& left_out) {
+  std::vector<const ProfileExperiment*> chosen;
+  const Regime regime = subject.settings.regime;
+  for (const ProfileExperiment& one : ProfileExperiments()) {
+    if (std::find(requested.begin(), requested.end(), one.name) != requested.end()) {
+      one.check(subject);
+      chosen.push_back(&one);
+      continue;
+    }
+    if (!by_default || !one.by_default) continue;
+    const auto refuse = [&](const std::string& why) {
+      left_out.push_back(fmt::format("the experiment {} is left out: {}", one.name, why));
+    };
+    if (std::find(one.regimes.begin(), one.regimes.end(), regime) == one.regimes.end()) {
+      refuse(fmt::format("it does not apply to the regime {}", NameOf(regime)));
+      continue;
+    }
+    try {
+      one.check(subject);
+      chosen.push_back(&one);
+    } catch (const UsageError& e) {
+      refuse(e.what());
+    } catch (const NothingMeasured& e) {
+      refuse(e.what());
+    }
+  }
+  return chosen;
 }
 
 const ProfileExperiment* FindExperiment(const std::string& name) {

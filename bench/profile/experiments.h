@@ -41,6 +41,8 @@ struct ProfileExperiment {
   void (*check)(const ExperimentSubject& subject);
   // Takes about twice the time of the profile's timed steps. Throws ExperimentError.
   AddExperiment (*run)(const ExperimentSubject& subject);
+  // Runs without being asked for, where the machine and the options allow it.
+  bool by_default = false;
 };
 
 // Throws std::logic_error if an experiment of that name is registered.
@@ -52,6 +54,12 @@ class ExperimentRegistration {
 // Sorted by name.
 const std::vector<ProfileExperiment>& ProfileExperiments();
 std::vector<std::string> ExperimentNames();
+// The experiments to run. Those on request must be possible: throws as their `check` does. One by
+// default that is not possible is left out, with a line in `left_out` that says why.
+std::vector<const ProfileExperiment*> ChosenExperiments(const std::vector<std::string>& requested,
+                                                        bool by_default,
+                                                        const ExperimentSubject& subject,
+                                                        std::vector<std::string>& left_out);
 // "memory: how much ...; width: ...".
 std::string ExperimentsHelp();
 // nullptr if there is none of this name.

@@ -103,6 +103,33 @@ void AnnounceBusyMachine(const ProfileOptions& options, BusyWatch& busy, Progres
   if (!line.empty()) std::fputs(fmt::format("topdnn: {}\n", line).c_str(), stderr);
 }
 
+void RunExperiments(const ProfileOptions& options,
+                    const std::vector<const ProfileExperiment*>& experiments,
+                    const ExperimentSubject& subject, MeasuredProfile& measured) {
+  measured.wants_tree = options.default_experiments() || !options.experiments.empty();
+  // An experiment that was not asked for takes less of the user's time.
+  constexpr double kShareByDefault = 0.5;
+  ProfileSettings shorter = subject.settings;
+  shorter.seconds *= kShareByDefault;
+  ExperimentSubject by_default = {.options = subject.options,
+                                  .training = subject.training,
+                                  .plan = subject.plan,
+                                  .images = subject.images,
+                                  .topology = subject.topology,
+                                  .settings = shorter};
+  for (const ProfileExperiment* experiment : experiments) {
+    if (Interrupted()) return;
+    const bool requested = std::find(options.experiments.begin(), options.experiments.end(),
+                                     experiment->name) != options.experiments.end();
+    try {
+      measured.add_experiments.push_back(experiment->run(requested ? subject : by_default));
+    } catch (const ExperimentError& e) {  // the profile is complete without it
+      measured.experiment_failures.push_back(
+          fmt::format("--experiment {}: {}", experiment->name, e.what()));
+    }
+  }
+}
+
 }  // namespace
 
 MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& choose,
@@ -117,11 +144,15 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
         fmt::format("--counters perf: nothing can be counted: {}", sources.without_pmu));
   }
   settings.sources = sources.Pointers();
+  MeasuredProfile measured;
+  if (!options.metrics.empty() && !sources.without_pmu.empty()) {
+    measured.warnings.push_back(fmt::format("--metrics {}: nothing counts them here: {}",
+                                            options.metrics, sources.without_pmu));
+  }
   settings.progress("planning", 0);
   ReadImagesAhead(options.workload);
   FitToData(options.workload);
   const std::string chosen = choose(options.workload, options.training());
-  MeasuredProfile measured;
   Workload& workload = measured.workload;
   workload = PlanWorkload(options.workload, options.training());
   AnnounceLongRun(options, workload, progress);
@@ -130,14 +161,14 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   const int threads = workload.plan->threads();
   const Machine machine = DescribeMachine();
   const Placement placement(options.input.placement, threads);
-  const ProfileExperiment* experiment = FindExperiment(options.experiment);
   const ExperimentSubject subject = {.options = options.workload,
                                      .training = options.training(),
                                      .plan = *workload.plan,
                                      .images = images,
                                      .topology = machine.topology,
                                      .settings = settings};
-  if (experiment != nullptr) experiment->check(subject);
+  const std::vector<const ProfileExperiment*> experiments = ChosenExperiments(
+      options.experiments, options.default_experiments(), subject, measured.experiment_failures);
   AnnounceBusyMachine(options, busy, progress);
   const auto begin = std::chrono::steady_clock::now();
   settings.progress("measuring the machine's ceilings", 0);
@@ -159,13 +190,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
         {.iterations = options.iterations, .seconds = options.seconds, .cancel = settings.cancel});
   }
   CountAtWidthOne(options.workload, options.training(), *workload.plan, settings, measured.profile);
-  if (experiment != nullptr && !Interrupted()) {
-    try {
-      measured.add_experiment = experiment->run(subject);
-    } catch (const ExperimentError& e) {  // the profile is complete without it
-      measured.experiment_failure = fmt::format("--experiment {}: {}", experiment->name, e.what());
-    }
-  }
+  RunExperiments(options, experiments, subject, measured);
   settings.progress("measuring the machine's ceilings again", 0);
   // (only the ceilings that the stages are compared with)
   measured.ceilings = RemeasureCeilings(

@@ -35,9 +35,11 @@ struct MeasuredProfile {
   nlohmann::ordered_json subject;
   bool smt = false;
   std::vector<std::string> source_notes;
-  std::optional<RecordedChoice> choice;  // of `auto`
-  AddExperiment add_experiment;          // if one was asked for, and could be run
-  std::string experiment_failure;        // why it could not; or empty
+  std::optional<RecordedChoice> choice;          // of `auto`
+  std::vector<AddExperiment> add_experiments;    // of those that were run
+  std::vector<std::string> experiment_failures;  // why others were not: a line each
+  bool wants_tree = true;                        // experiments were not excluded
+  std::vector<std::string> warnings;             // what was asked for and is not done
 };
 
 // Sets options.variants for the backend `auto`, and returns a line about the choice, as

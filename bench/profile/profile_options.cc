@@ -19,10 +19,9 @@ namespace topdnn {
 
 namespace {
 
-void CheckExperiment(const ProfileOptions& options) {
-  if (options.experiment.empty()) return;
-  CheckName("experiment", options.experiment, ExperimentNames());
-  const ProfileExperiment& experiment = *FindExperiment(options.experiment);
+void CheckExperiment(const ProfileOptions& options, const std::string& name) {
+  CheckName("experiment", name, ExperimentNames());
+  const ProfileExperiment& experiment = *FindExperiment(name);
   std::vector<std::string> regimes;
   for (const Regime regime : experiment.regimes) {
     regimes.push_back(RegimeNames().at(static_cast<std::size_t>(regime)));
@@ -35,9 +34,18 @@ void CheckExperiment(const ProfileOptions& options) {
     throw UsageError(
         "--experiment: nothing runs when a recording is replayed: run without replay:FILE");
   }
+  if (options.no_experiments) {
+    throw UsageError(
+        fmt::format("--experiment {} and --no-experiments: take one of them", experiment.name));
+  }
 }
 
 }  // namespace
+
+bool ProfileOptions::default_experiments() const {
+  return !no_experiments && counters != "clock" && counters != "none" &&
+         ReplayedFile(counters).empty();
+}
 
 std::vector<std::string> ProfileOptions::Outputs() const {
   std::vector<std::string> paths = {record};
@@ -97,7 +105,7 @@ void CheckOptions(const ProfileOptions& options) {
   if (options.iterations && *options.iterations < 1) {
     throw UsageError(fmt::format("--iterations {}: must be 1 or more", *options.iterations));
   }
-  CheckExperiment(options);
+  for (const std::string& name : options.experiments) CheckExperiment(options, name);
   CheckInputOptions(options.input);
   if (!options.energy.empty()) {
     if (!ReplayedFile(options.counters).empty()) {

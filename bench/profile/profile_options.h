@@ -27,8 +27,9 @@ struct ProfileOptions {
   std::string regime = "in-network";
   std::string counters = "auto";
   std::string metrics;
-  std::string energy;      // the readings of an external meter; empty: none
-  std::string experiment;  // of ProfileExperiments(); empty: none
+  std::string energy;                    // the readings of an external meter; empty: none
+  std::vector<std::string> experiments;  // of ProfileExperiments(), besides those by default
+  bool no_experiments = false;           // not even those
   bool scale_counts = false;
   bool no_isolated = false;
   std::string record;
@@ -43,6 +44,9 @@ struct ProfileOptions {
   // Whether the step is also timed with its input pipeline.
   bool feeds() const { return !workload.data.empty() || input.requested(); }
   bool Shows(const std::string& table) const { return tables.contains(table) && tables.at(table); }
+  // Whether the experiments by default run: unless they are excluded, or only the clock was asked
+  // for, or nothing runs.
+  bool default_experiments() const;
   // The paths of all files to write; empty for those not asked for.
   std::vector<std::string> Outputs() const;
 };

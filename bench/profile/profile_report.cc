@@ -15,6 +15,7 @@
 #include "bench/profile/meter_energy.h"
 #include "bench/profile/stage_bounds.h"
 #include "bench/profile/stage_topdown.h"
+#include "bench/profile/stage_tree.h"
 #include "harness/files/atomic_file.h"
 #include "harness/report/console.h"
 #include "harness/report/evolution.h"
@@ -68,12 +69,19 @@ nlohmann::ordered_json MemoryJson(const Plan& plan, const Report& report) {
           {"live_bytes", plan.live_bytes()}};
 }
 
+void LeaveOutTrees(Report& report) {
+  constexpr const char* kWhy = "the experiments were left out";
+  for (Record& stage : report.stages) stage.tree_reason = kWhy;
+  report.step.tree_reason = kWhy;
+}
+
 void PrintTables(const ProfileOptions& options, const Report& report) {
   const std::vector<std::string> paths = options.Outputs();
   const bool taken = std::find(paths.begin(), paths.end(), kStandardOutput) != paths.end();
   std::FILE* const stream = taken ? stderr : stdout;
   ConsoleOptions console = options.console;
   console.stages = StageTableOf(options);
+  console.experiments = options.experiments;
   std::set<std::string> requested;
   for (const auto& [name, shown] : options.tables) {
     if (shown) requested.insert(name);
@@ -97,6 +105,7 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   report.command = CommandLine();
   report.machine = measured.machine;
   report.fed_step = measured.fed_step;
+  report.warnings = measured.warnings;
   report.measuring_seconds = measured.measuring_seconds;
   report.items_per_step = static_cast<double>(workload.batch);
   report.partial = report.partial || Interrupted();
@@ -112,8 +121,8 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
     report.notes.push_back(
         {.text = EfficiencyNote(workload.network, *efficiency), .basis = Note::Basis::kCeiling});
   }
-  if (!measured.experiment_failure.empty()) {
-    report.notes.push_back({.text = measured.experiment_failure, .main = true});
+  for (const std::string& failure : measured.experiment_failures) {
+    report.notes.push_back({.text = failure, .main = !options.experiments.empty()});
   }
   for (const std::string& line : measured.source_notes) {
     report.notes.push_back({.text = "counters: " + OneLine(line)});
@@ -125,7 +134,12 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   const std::vector<Ceiling> ceilings = MarkExceeded(measured.ceilings, report);
   MarkCeilings(ceilings, report.machine.json());
   JudgeReport({.ceilings = ceilings, .isolated = IsolatedVerdict(profile)}, report);
-  if (measured.add_experiment) measured.add_experiment(machine, report);
+  for (const AddExperiment& add : measured.add_experiments) add(machine, report);
+  if (measured.wants_tree) {
+    AddTrees(machine, report);
+  } else {
+    LeaveOutTrees(report);
+  }
   report.memory = MemoryJson(*workload.plan, report);
   if (options.Shows(kSeries)) {
     report.evolution =

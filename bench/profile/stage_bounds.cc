@@ -31,17 +31,11 @@ struct Surroundings {
 
 Surroundings SurroundingsOf(const BoundsMachine& machine) {
   Surroundings here;
+  here.time = CoreTimeOf(machine);
   here.l1 = BandwidthRoof(machine.ceilings, "l1");
   here.dram = BandwidthRoof(machine.ceilings, "dram");
   here.last_cache = LastCache(machine.caches);
-  if (machine.rates) here.time.threads = machine.rates->threads;
-  here.time.instruction_cache = InstructionCache(machine.caches);
   if (here.dram) here.time.memory_bytes_per_second = here.dram->value;
-  const Disturbance& seen = machine.seen;
-  if (seen.core_hertz_before && seen.core_hertz_after) {
-    here.time.hertz_low = std::min(*seen.core_hertz_before, *seen.core_hertz_after);
-    here.time.hertz_high = std::max(*seen.core_hertz_before, *seen.core_hertz_after);
-  }
   return here;
 }
 
@@ -96,6 +90,18 @@ void AddTo(Record& record, const BoundsMachine& machine, const Surroundings& her
 }
 
 }  // namespace
+
+CoreTime CoreTimeOf(const BoundsMachine& machine) {
+  CoreTime time;
+  if (machine.rates) time.threads = machine.rates->threads;
+  time.instruction_cache = InstructionCache(machine.caches);
+  const Disturbance& seen = machine.seen;
+  if (seen.core_hertz_before && seen.core_hertz_after) {
+    time.hertz_low = std::min(*seen.core_hertz_before, *seen.core_hertz_after);
+    time.hertz_high = std::max(*seen.core_hertz_before, *seen.core_hertz_after);
+  }
+  return time;
+}
 
 void AddBounds(const BoundsMachine& machine, Report& report) {
   const Surroundings here = SurroundingsOf(machine);

@@ -27,6 +27,9 @@ struct BoundsMachine {
   std::string regime = "in-network";  // of the records that were measured in that run
 };
 
+// The clock, the threads and the caches of the run, without a time.
+CoreTime CoreTimeOf(const BoundsMachine& machine);
+
 // Fills `topdown_bounds` or `bounds_reason` of each record with exact counts, and `roofline` of
 // each record with operations.
 void AddBounds(const BoundsMachine& machine, Report& report);

@@ -43,6 +43,13 @@ std::optional<CoreWork> CoreWorkOf(const std::map<std::string, std::optional<dou
     if (found == events.end() || !found->second) return std::nullopt;
     work.*row.into += row.factor * *found->second;
   }
+  const auto optional = [&events](const char* name) {
+    const auto found = events.find(name);
+    return found == events.end() ? std::nullopt : found->second;
+  };
+  work.minority_branches = optional("exact/minority_branches");
+  work.indirect_branches = optional("exact/indirect_branches");
+  work.code_blocks = optional("exact/code_blocks");
   for (const auto& [name, count] : events) {
     if (!name.starts_with("exact/FP_ARITH_INST_RETIRED")) continue;
     if (!count) return std::nullopt;

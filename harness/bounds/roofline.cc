@@ -25,6 +25,10 @@ std::optional<double> Roofline::l1_intensity() const { return Intensity(flops, l
 std::optional<double> Roofline::dram_intensity() const { return Intensity(flops, dram_bytes); }
 
 std::optional<Roof> Roofline::attainable() const {
+  return withheld ? std::nullopt : lowest_known();
+}
+
+std::optional<Roof> Roofline::lowest_known() const {
   std::optional<Roof> lowest = compute;
   const auto consider = [&](const std::optional<Roof>& roof, const std::optional<double>& x) {
     if (!roof || !x || (lowest && lowest->value <= roof->value * *x)) return;
@@ -57,6 +61,7 @@ Json ToJson(const Roofline& r) {
                    {"l1", RoofJson(r.l1, "bytes_per_second")},
                    {"dram", RoofJson(r.dram, "bytes_per_second")}};
   json["dram_applies"] = r.dram_applies;
+  json["withheld"] = r.withheld;
   json["attainable"] = RoofJson(r.attainable(), "flops_per_second");
   return json;
 }

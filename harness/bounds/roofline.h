@@ -36,7 +36,12 @@ struct Roofline {
   // The lowest of the roofs at these intensities, in FLOP/s, under the ceiling's name. The roof of
   // memory applies only if the bytes do not fit the last cache: see `dram_applies`.
   std::optional<Roof> attainable() const;
+  // The lowest of the roofs that are known.
+  std::optional<Roof> lowest_known() const;
   bool dram_applies = true;
+  // A roof that applies has no valid ceiling, so the lowest of the others may not be the lowest:
+  // there is none.
+  bool withheld = false;
 };
 
 // The bandwidth roof of a level ("l1", "dram"): the fastest of its probes. The ceilings are all of

@@ -108,10 +108,10 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
             (pipeline.slots * fewest));
   s.mispredicts = work.predicted_branches;
   s.mispredict_cost = static_cast<double>(pipeline.reorder_buffer) / pipeline.slots +
-                      std::max(kMispredictCycles, *rates.mispredict_cycles);
+                      std::max(kMispredictCycles, rates.mispredict_cycles.value_or(0));
   if (pipeline.reorder_buffer > 0) s.bad = Clamp(s.mispredicts * s.mispredict_cost / fewest);
   s.busy = BusiestOfTable(work, pipeline, most);
-  s.chain = Clamp((work.instructions * std::max(kLinkCycles, *rates.link_cycles) +
+  s.chain = Clamp((work.instructions * std::max(kLinkCycles, rates.link_cycles.value_or(0)) +
                    work.slow_instructions * kSlowCycles) /
                   fewest);
   if (work.instruction_bytes > 0) {
@@ -128,6 +128,14 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
     s.frontend = Clamp((windows + kBubble * work.taken_branches + cold) / fewest);
   }
   return s;
+}
+
+// The most mispredictions of a predictor that is at least as good as a two-bit counter per branch.
+double Mispredictions(const CoreWork& work, int threads) {
+  if (!work.minority_branches || !work.indirect_branches || !work.code_blocks) {
+    return work.predicted_branches;
+  }
+  return 2 * *work.minority_branches + *work.indirect_branches + *work.code_blocks * threads;
 }
 
 std::string Contradiction(const Shares& s, const Busiest& busiest) {
@@ -259,6 +267,36 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   if (collapsed) return refuse("the intervals contradict each other");
   if (bounds.empty()) return refuse("the counts bound no node");
   return {.bounds = std::move(bounds), .reason = ""};
+}
+
+std::optional<CountedShares> CountShares(const CoreWork& work, const CoreTime& time,
+                                         Interval seconds, const CorePipeline& pipeline,
+                                         const CoreRates& rates) {
+  if (pipeline.slots <= 0 || !(work.instructions > 0) || !(time.hertz_low > 0) ||
+      !(seconds.low > 0)) {
+    return std::nullopt;
+  }
+  const double fewest = seconds.low * time.hertz_low * time.threads * (1 - kNoise);
+  const double most = seconds.high * time.hertz_high * time.threads * (1 + kNoise);
+  const Shares s = SharesOf(work, time, pipeline, rates, fewest, most);
+  if (s.retiring_low > 1 || s.busy.share > 1) return std::nullopt;
+  CountedShares counted;
+  counted.retiring = {s.retiring_low, s.retiring_high};
+  counted.frontend = s.frontend;
+  const double missed = std::min(s.mispredicts, Mispredictions(work, time.threads));
+  if (pipeline.reorder_buffer > 0 && rates.mispredict_cycles) {
+    counted.bad_speculation = Clamp(missed * s.mispredict_cost / fewest);
+  }
+  counted.core.high = rates.link_cycles ? s.chain : 1;
+  if (s.frontend) {
+    counted.core.low =
+        Clamp(s.busy.share - s.retiring_high - counted.bad_speculation - *s.frontend);
+  }
+  if (s.busy.share > 0) {
+    counted.busiest = s.busy.unit;
+    counted.busy = s.busy.share;
+  }
+  return counted;
 }
 
 TopdownBounds BoundDisturbed(const CoreWork& work, const CoreTime& time,

@@ -24,6 +24,11 @@
 //   ASSUMED: no machine clears (memory order, self-modifying code, assists for denormals). Their
 //   limit would be one per load, which bounds nothing.
 //
+//   CountShares has fewer: a predictor that knows a branch is not worse than a two-bit counter of
+//   its own (Smith, A Study of Branch Prediction Strategies, ISCA 1981), which misses at most twice
+//   for each execution in the branch's rarer direction. Each block of code is cold once per thread,
+//   and each indirect branch may miss.
+//
 // - Frontend_Bound, upper end. It exists only if the code fills at most half of the micro-op cache
 //   and of the first-level instruction cache. The micro-op cache then delivers a window of 32 bytes
 //   per cycle (Skylake's, the smallest). Only the cycles that this takes beyond those of retiring
@@ -57,6 +62,7 @@
 
 #include "harness/bounds/core_work.h"
 #include "harness/probes/core_rates.h"
+#include "harness/statistics/interval.h"
 #include "harness/statistics/status.h"
 #include "harness/topdown/pipeline.h"
 
@@ -100,6 +106,25 @@ std::string WhyRatesAreUnusable(const CoreRates& rates, const CorePipeline& pipe
 // Pure. Decides whether there are bounds, except for the record's status (WhyNoBounds).
 BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
                             const CorePipeline& pipeline, const CoreRates& rates);
+
+// What counts alone say of a region whose time is in an interval, for topdown_tree.h. The rates of
+// the cores only widen it, so it holds next to a neighbour as well, if the time does.
+struct CountedShares {
+  Interval retiring{0, 1};
+  double bad_speculation = 1;      // at most
+  std::optional<double> frontend;  // at most; absent: the code does not fit the micro-op cache
+  Interval core{0, 1};
+  // The unit that is busy for most of the cycles at the full rates of the table, and its share of
+  // them: "floating-point work", "loads", "stores"; empty: none.
+  std::string busiest;
+  double busy = 0;
+};
+
+// Absent if the slots, the clock, the time or the instructions are not known, or if the counts
+// contradict the time. `time.seconds` is not used.
+std::optional<CountedShares> CountShares(const CoreWork& work, const CoreTime& time,
+                                         Interval seconds, const CorePipeline& pipeline,
+                                         const CoreRates& rates);
 
 // Bounds of an undisturbed run, from the counts of a run that other work may have disturbed.
 // `time.seconds` is the fastest time of that run, which is at least the undisturbed time. So the

@@ -137,6 +137,11 @@ TopdownBounds SplitOf(const MemoryShares& shares, const TopdownBounds* counted) 
            "experiment: a footprint in the last cache against one in L2");
   measured("DRAM_Bound", shares.dram,
            "experiment: its own pages against a footprint in the last cache");
+  for (const char* part : {"L3_Bound", "DRAM_Bound"}) {  // both are parts of Memory_Bound
+    if (!split.contains(part)) continue;
+    split[part].high = std::min(split[part].high, split["Memory_Bound"].high);
+    split[part].low = std::min(split[part].low, split[part].high);
+  }
   return split;
 }
 

@@ -74,6 +74,9 @@ std::string StepText(const Report& report, const Style& style) {
 std::string ConsoleText(const Report& report, const Style& style, const ConsoleOptions& options) {
   const std::string subject = SubjectText(report);
   std::string text = subject.empty() ? "" : Wrap(subject, style.width, 2);
+  for (const std::string& warning : report.warnings) {
+    text += Inked(Ink::kYellow, Wrap(warning, style.width, 2), style);
+  }
   text += VerdictText(report, style) + CostliestText(report, style);
   if (!options.quiet) text += "\n" + StageTableText(report, style, options.stages);
   text += StepText(report, style);

@@ -5,6 +5,7 @@
 #define TOPDNN_HARNESS_REPORT_CONSOLE_H_
 
 #include <string>
+#include <vector>
 
 #include "harness/report/stage_table.h"
 #include "harness/results/record.h"
@@ -16,6 +17,9 @@ struct ConsoleOptions {
   bool explain = false;  // print every note, not only the main ones
   bool quiet = false;    // print neither the table nor notes
   StageTableOptions stages{};
+  // Experiments that were asked for by name: their own tables are printed. The results of those by
+  // default are in the tree.
+  std::vector<std::string> experiments{};
 };
 
 // "network cnn, batch 64, dtype f32"; empty without a subject.

@@ -66,6 +66,27 @@ void AddBounds(const std::string& key, const std::optional<TopdownBounds>& bound
   }
 }
 
+// tree: {"Retiring": {"low", "high", "provenance"} or null, ...} or null; bound_by: {"what",
+// "share"} or null.
+void AddTree(const std::optional<TopdownTree>& tree, const std::optional<BoundBy>& bound_by,
+             Json& json) {
+  json["tree"] = nullptr;
+  for (std::size_t i = 0; tree && i < kTreeNodes; ++i) {
+    const auto node = static_cast<TreeNode>(i);
+    const std::optional<NodeShare>& share = (*tree)[node];
+    Json& written = json["tree"][NameOf(node)] = nullptr;
+    if (!share) continue;
+    written = {{"low", JsonNumber(share->low)},
+               {"high", JsonNumber(share->high)},
+               {"provenance", NameOf(share->provenance)}};
+  }
+  json["bound_by"] = nullptr;
+  if (!bound_by) return;
+  json["bound_by"] = {{"what", bound_by->what},
+                      {"share", JsonNumber(bound_by->share)},
+                      {"text", TextOf(*bound_by)}};
+}
+
 Json BillionsOf(std::optional<double> value) {
   return JsonNumber(value ? std::optional(*value * 1e-9) : std::nullopt);
 }
@@ -119,6 +140,9 @@ void AddFigures(const Record& record, Json& json) {
   if (Json& split = json["topdown_experiment"]; !split.is_null()) {
     for (const char* node : {"Retiring", "Core_Bound"}) split.emplace(node, nullptr);  // if absent
   }
+  AddTree(failed ? std::nullopt : record.tree, failed ? std::nullopt : record.bound_by, json);
+  json["tree_reason"] = TextOrNull(record.tree_reason);
+  json["bound_by_reason"] = TextOrNull(record.bound_by_reason);
   AddExperiments(record, json);
   const bool drawn = record.roofline && record.status != Status::kFailed;
   json["roofline"] = drawn ? ToJson(*record.roofline) : Json(nullptr);
@@ -156,12 +180,14 @@ Json FedStepJson(const FedStep& fed, std::optional<double> items) {
 }
 
 Json GroupJson(const GroupSummary& group) {
-  return {{"name", group.name},
-          {"stages", group.stages},
-          {"seconds", SecondsJson(group.per_iteration)},
-          {"sum_of_medians", JsonNumber(group.per_iteration ? std::nullopt : group.seconds)},
-          {"gflops", JsonNumber(group.gflops)},
-          {"peak_fraction", JsonNumber(group.peak_fraction)}};
+  Json json = {{"name", group.name},
+               {"stages", group.stages},
+               {"seconds", SecondsJson(group.per_iteration)},
+               {"sum_of_medians", JsonNumber(group.per_iteration ? std::nullopt : group.seconds)},
+               {"gflops", JsonNumber(group.gflops)},
+               {"peak_fraction", JsonNumber(group.peak_fraction)}};
+  AddTree(group.tree, group.bound_by, json);
+  return json;
 }
 
 }  // namespace
@@ -227,6 +253,7 @@ Json ToJson(const Report& report) {
   json["remainder_seconds"] = JsonNumber(report.remainder_seconds);
   json["measuring_seconds"] = JsonNumber(report.measuring_seconds);
   json["partial"] = report.partial;
+  if (!report.warnings.empty()) json["warnings"] = report.warnings;
   json["notes"] = Json::array();
   for (const Note& note : report.notes) json["notes"].push_back(note.text);
   if (!report.memory.json().is_null()) json["memory"] = report.memory.json();

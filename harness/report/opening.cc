@@ -56,6 +56,7 @@ std::string LargestLoss(const Record& record) {
 
 std::string WhyOf(const Record& record) {
   std::vector<std::string> reasons;
+  if (record.bound_by) return fmt::format(" ({})", TextOf(*record.bound_by));
   if (const auto peak = record.PeakFraction()) reasons.push_back(PercentText(peak) + " of peak");
   if (const std::string loss = LargestLoss(record); !loss.empty()) reasons.push_back(loss);
   return reasons.empty() ? "" : fmt::format(" ({})", fmt::join(reasons, ", "));

@@ -24,7 +24,8 @@ bool StandsOut(const Record& stage, const Record& step);
 std::string VerdictText(const Report& report, const Style& style);
 
 // "most time: conv2 forward 19.0 % (96.8 % of peak); ...": up to three stages, each with its share
-// of the step, its share of peak and its largest loss of Top-Down. Empty without times.
+// of the step and what binds it; if that is not known, its share of peak and its largest loss of
+// Top-Down. Empty without times.
 std::string CostliestText(const Report& report, const Style& style);
 
 }  // namespace topdnn

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "harness/report/opening.h"
+#include "harness/report/tree_table.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -34,16 +35,21 @@ std::optional<double> Ratio(std::optional<double> part, std::optional<double> wh
 struct Row {
   std::string name, pass;
   Cell share, time, gflops, peak;
+  Cell nodes = "", bound_by = "";
   double bar = 0;                 // share of the longest stage
   const Record* stage = nullptr;  // null: a sum
   bool stands_out = false;        // its status differs from that of the step
 };
 
+// Where a column is shown without being asked for: what limits a stage takes the place of figures
+// that explain less.
+enum class Usual { kAlways, kWithTree, kWithoutTree, kNever };
+
 struct StageColumn {
   std::string_view name;
   Table::Column column;
   Cell (*cell)(const Row& row);
-  bool usual = true;
+  Usual usual = Usual::kAlways;
 };
 
 // The cell of a stage; empty in other rows.
@@ -75,7 +81,7 @@ const std::vector<StageColumn>& StageColumns() {
       {"op",
        {.name = "op", .kind = Kind::kWord, .rank = 1},
        [](const Row& row) { return OfStage(row, [](const Record& stage) { return stage.op; }); },
-       false},
+       Usual::kNever},
       {"share",
        {.name = "share", .kind = Kind::kPercent},
        [](const Row& row) { return row.share; }},
@@ -83,35 +89,50 @@ const std::vector<StageColumn>& StageColumns() {
       {"min",
        {.name = "min", .kind = Kind::kTime, .rank = 1},
        [](const Row& row) { return TimeOf(row, &Summary::min); },
-       false},
+       Usual::kNever},
       {"p90",
        {.name = "p90", .kind = Kind::kTime, .rank = 1},
        [](const Row& row) { return TimeOf(row, &Summary::p90); },
-       false},
+       Usual::kNever},
       {"gflops",
-       {.name = "GFLOP/s", .kind = Kind::kFigure},
-       [](const Row& row) { return row.gflops; }},
-      {"peak", {.name = "peak", .kind = Kind::kPercent}, [](const Row& row) { return row.peak; }},
+       {.name = "GFLOP/s", .kind = Kind::kFigure, .rank = 1},
+       [](const Row& row) { return row.gflops; },
+       Usual::kWithoutTree},
+      {"peak",
+       {.name = "peak", .kind = Kind::kPercent, .rank = 1},
+       [](const Row& row) { return row.peak; }},
+      {"topdown",
+       {.name = "top-down", .kind = Kind::kWord, .rank = 1, .letter_ink = InkOfNodeLetter},
+       [](const Row& row) { return row.nodes; },
+       Usual::kWithTree},
+      {"bound_by",
+       {.name = "bound by", .kind = Kind::kWord},
+       [](const Row& row) { return row.bound_by; },
+       Usual::kWithTree},
       // Executed FLOPs divided by those of the definition. Padding, masked lanes and partial sums
       // add FLOPs; cheaper algorithms save them.
       {"executed",
        {.name = "executed", .kind = Kind::kFigure, .rank = 1, .decimals = 3},
        [](const Row& row) {
          return OfStage(row, [](const Record& r) { return Ratio(r.flops_counted, r.flops); });
-       }},
+       },
+       Usual::kWithoutTree},
       {"mflop",
        {.name = "MFLOP", .kind = Kind::kFigure, .rank = 1},
        [](const Row& row) {
          return OfStage(row, [](const Record& r) { return Scaled(r.flops, 1e-6); });
        },
-       false},
+       Usual::kNever},
       {"mib",
        {.name = "MiB", .kind = Kind::kFigure, .rank = 1},
        [](const Row& row) {
          return OfStage(row, [](const Record& r) { return Scaled(r.bytes, 1 / kMiB); });
        },
-       false},
-      {"bar", {.name = "", .kind = Kind::kBar}, [](const Row& row) -> Cell { return row.bar; }},
+       Usual::kNever},
+      {"bar",
+       {.name = "", .kind = Kind::kBar},
+       [](const Row& row) -> Cell { return row.bar; },
+       Usual::kWithoutTree},
       {"implementation",
        {.name = "implementation", .least = 14, .rank = 2},
        [](const Row& row) {
@@ -123,7 +144,7 @@ const std::vector<StageColumn>& StageColumns() {
        [](const Row& row) {
          return OfStage(row, [](const Record& stage) { return stage.reason; });
        },
-       false},
+       Usual::kNever},
   };
   return columns;
 }
@@ -161,6 +182,38 @@ std::vector<const Record*> SortedStages(const Report& report, std::string_view s
   return stages;
 }
 
+// Whether there is anything to say about what limits a stage.
+bool HasTrees(const Report& report) {
+  return std::any_of(report.stages.begin(), report.stages.end(), [](const Record& stage) {
+    return stage.tree || stage.bound_by || !stage.bound_by_reason.empty();
+  });
+}
+
+bool IsUsual(const StageColumn& column, bool trees) {
+  switch (column.usual) {
+    case Usual::kAlways:
+      return true;
+    case Usual::kWithTree:
+      return trees;
+    case Usual::kWithoutTree:
+      return !trees;
+    case Usual::kNever:
+      return false;
+  }
+  return false;
+}
+
+Cell NodesCell(const std::optional<TopdownTree>& tree) {
+  constexpr std::size_t kLetters = 12;
+  return tree ? Cell(NodeLetters(*tree, kLetters)) : Cell("");
+}
+
+// `asked`: whether there is a reason why it is not decided.
+Cell BoundByCell(const std::optional<BoundBy>& bound_by, bool asked) {
+  if (bound_by) return TextOf(*bound_by);
+  return asked ? Cell("not decided", Ink::kDim) : Cell("");
+}
+
 bool AnyCounted(const Report& report) {
   return std::any_of(report.stages.begin(), report.stages.end(),
                      [](const Record& stage) { return stage.flops_counted.has_value(); });
@@ -169,9 +222,10 @@ bool AnyCounted(const Report& report) {
 std::vector<const StageColumn*> ChosenColumns(const Report& report,
                                               const std::vector<std::string>& names) {
   std::vector<const StageColumn*> chosen;
+  const bool trees = HasTrees(report);
   for (const StageColumn& column : StageColumns()) {
     const bool empty = column.name == "executed" && !AnyCounted(report);
-    if (names.empty() && column.usual && !empty) chosen.push_back(&column);
+    if (names.empty() && IsUsual(column, trees) && !empty) chosen.push_back(&column);
   }
   for (const std::string& name : names) {
     const auto found = std::find_if(StageColumns().begin(), StageColumns().end(),
@@ -212,15 +266,18 @@ Row RemainderRow(double seconds, std::optional<double> step) {
           .peak = ""};
 }
 
+std::string OrderOf(const StageTableOptions& options) {
+  return options.sort.empty() && options.top ? "time" : options.sort;
+}
+
 std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& options) {
   const std::optional<double> step = MedianOf(report.step);
   double longest = 0;
   for (const Record& stage : report.stages) {
     longest = std::max(longest, MedianOf(stage).value_or(0));
   }
-  const bool by_time = options.sort.empty() && options.top;
-  const std::vector<const Record*> stages = SortedStages(report, by_time ? "time" : options.sort);
-  const std::size_t shown = std::min(options.top.value_or(stages.size()), stages.size());
+  const std::vector<const Record*> stages = SortedStages(report, OrderOf(options));
+  const std::size_t shown = ShownStages(report, options).size();
   std::vector<Row> rows;
   for (std::size_t i = 0; i < shown; ++i) {
     const Record& stage = *stages[i];
@@ -231,6 +288,8 @@ std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& opt
                     .time = median,
                     .gflops = stage.Gflops(),
                     .peak = stage.PeakFraction(),
+                    .nodes = NodesCell(stage.tree),
+                    .bound_by = BoundByCell(stage.bound_by, !stage.bound_by_reason.empty()),
                     .bar = Ratio(median, longest).value_or(0),
                     .stage = &stage,
                     .stands_out = StandsOut(stage, report.step)});
@@ -250,6 +309,8 @@ std::vector<Row> RowsOfGroups(const Report& report) {
                     .time = group.seconds,
                     .gflops = group.gflops,
                     .peak = group.peak_fraction,
+                    .nodes = NodesCell(group.tree),
+                    .bound_by = BoundByCell(group.bound_by, group.tree.has_value()),
                     .bar = share.value_or(0)});
   }
   if (report.remainder_seconds) rows.push_back(RemainderRow(*report.remainder_seconds, step));
@@ -271,6 +332,12 @@ std::vector<std::string> StageColumnNames() {
   return names;
 }
 
+std::vector<const Record*> ShownStages(const Report& report, const StageTableOptions& options) {
+  std::vector<const Record*> stages = SortedStages(report, OrderOf(options));
+  stages.resize(std::min(options.top.value_or(stages.size()), stages.size()));
+  return stages;
+}
+
 std::string StageTableText(const Report& report, const Style& style,
                            const StageTableOptions& options) {
   const std::vector<const StageColumn*> chosen = ChosenColumns(report, options.columns);
@@ -289,7 +356,9 @@ std::string StageTableText(const Report& report, const Style& style,
   table.AddRule();
   for (const Row& row : RowsOfGroups(report)) add(row);
   table.AddRule();
-  return table.Text(style);
+  const bool letters = std::any_of(chosen.begin(), chosen.end(),
+                                   [](const StageColumn* one) { return one->name == "topdown"; });
+  return table.Text(style) + (letters ? Wrap(NodeLegend(), style.width, 2) : "");
 }
 
 }  // namespace topdnn

@@ -24,6 +24,10 @@ struct StageTableOptions {
 std::vector<std::string> StageSortNames();
 std::vector<std::string> StageColumnNames();
 
+// The stages that the options select, in their order; without those that --top leaves out. Throws
+// std::invalid_argument for an unknown order.
+std::vector<const Record*> ShownStages(const Report& report, const StageTableOptions& options);
+
 // Shares are of the step's median. Bars are relative to the longest stage. Of the columns
 // "executed" and "status", only those with content are shown. Throws std::invalid_argument for an
 // unknown name.

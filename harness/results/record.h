@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "harness/bounds/bound_by.h"
 #include "harness/bounds/roofline.h"
 #include "harness/bounds/topdown_bounds.h"
+#include "harness/bounds/topdown_tree.h"
 #include "harness/hot/hot_loops.h"
 #include "harness/measure/disturbance.h"
 #include "harness/results/experiment_results.h"
@@ -77,6 +79,12 @@ struct Record {
   std::vector<BandwidthResult> bandwidth_experiment;
   std::optional<CoreResult> core_experiment;
   std::string core_reason;  // why there is no core_experiment although it was asked for; or empty
+  // Every kind of evidence together, and what limits the record; why there is none, or why part of
+  // the evidence is not used. A DEGRADED record has them, too, if they hold all the same.
+  std::optional<TopdownTree> tree;
+  std::string tree_reason;
+  std::optional<BoundBy> bound_by;
+  std::string bound_by_reason;
   std::optional<Roofline> roofline;
   std::optional<HotLoops> hot;
   std::string hot_reason;  // why there are no loops, if they were asked for; or empty
@@ -117,6 +125,8 @@ struct GroupSummary {
   std::optional<Summary> per_iteration{};  // of the sums per iteration; absent: sum of medians
   std::optional<double> gflops{};
   std::optional<double> peak_fraction{};  // when all stages have one ceiling
+  std::optional<TopdownTree> tree{};      // of its stages, weighted by their times
+  std::optional<BoundBy> bound_by{};
 };
 
 // A run: its records and what is needed to repeat it.
@@ -135,10 +145,11 @@ struct Report {
   // the median of a sum, and, if the stages were measured by themselves, because the step was
   // measured in sequence.
   std::optional<double> remainder_seconds;
-  bool partial = false;     // interrupted: some stages are missing
-  std::vector<Note> notes;  // warm-up, overhead, gaps
-  JsonValue evolution;      // see harness/report/evolution.h; null: not asked for
-  JsonValue memory;         // {"live_bytes": [per stage], ...}; null: unknown
+  bool partial = false;               // interrupted: some stages are missing
+  std::vector<std::string> warnings;  // of what was asked for and is not done; printed first
+  std::vector<Note> notes;            // warm-up, overhead, gaps
+  JsonValue evolution;                // see harness/report/evolution.h; null: not asked for
+  JsonValue memory;                   // {"live_bytes": [per stage], ...}; null: unknown
 
   // Items over the step's median time; absent if either is, or if the step FAILED.
   std::optional<double> ItemsPerSecond() const;

@@ -37,7 +37,9 @@ void RemoveTimes(Record& record) {
 void RemoveCeiling(const Verdict& verdict, Record& record) {
   record.ceiling_flops_per_second.reset();
   record.ceiling_verdict = verdict;
-  if (record.roofline) record.roofline->compute.reset();
+  if (!record.roofline) return;
+  record.roofline->withheld = record.roofline->compute.has_value();
+  record.roofline->compute.reset();
 }
 
 // Whether the algorithm executes fewer operations than the definition: Winograd (Lavin and Gray,
@@ -93,10 +95,13 @@ void JudgeRoofline(std::span<const Ceiling> ceilings, Record& record) {
   if (!record.roofline) return;
   Roofline& roofline = *record.roofline;
   for (std::optional<Roof>* roof : {&roofline.compute, &roofline.l1, &roofline.dram}) {
-    if (!IsOk(ceilings, *roof)) roof->reset();
+    if (IsOk(ceilings, *roof)) continue;
+    const bool applies = roof != &roofline.dram || roofline.dram_applies;
+    roofline.withheld = roofline.withheld || (roof->has_value() && applies);
+    roof->reset();
   }
   const auto over = [&roofline] {
-    const std::optional<Roof> lowest = roofline.attainable();
+    const std::optional<Roof> lowest = roofline.lowest_known();
     return lowest && roofline.flops_per_second() > kMaxPeakFraction * lowest->value;
   };
   // The caches keep part of a working set that is slightly larger than they are.

@@ -13,7 +13,8 @@
 //                  record keeps; of Winograd, or of a step with a stage of it, without counted
 //                  operations: only removed
 //   groups         a share above kMaxPeakFraction, or of stages without a ceiling: removed
-//   roofs          of a ceiling that is not OK: removed; a region above the roof of memory: that
+//   roofs          of a ceiling that is not OK: removed, and no roof is the lowest; a region above
+//   the roof of memory: that
 //                  roof does not apply; above another roof, or INVALID or worse: no roofline
 //   bounds         of a record that is not OK: removed
 //   regimes        times by regime of a disturbed run: removed, and one note says so

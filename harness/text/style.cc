@@ -54,7 +54,8 @@ Style StyleFor(const TerminalEnvironment& here) {
 }
 
 std::string Inked(Ink ink, const std::string& text, const Style& style) {
-  static constexpr std::array<const char*, 6> kCodes = {"0", "1", "2", "31", "33", "36"};
+  static constexpr std::array<const char*, 9> kCodes = {"0",  "1",  "2",  "31", "33",
+                                                        "36", "32", "34", "35"};
   if (!style.colour || ink == Ink::kPlain || text.empty()) return text;
   return fmt::format("\x1b[{}m{}\x1b[0m", kCodes.at(static_cast<std::size_t>(ink)), text);
 }

@@ -18,7 +18,7 @@ struct Style {
   bool cut = true;        // tables are fitted to the width; false: they are as wide as their cells
 };
 
-enum class Ink { kPlain, kBold, kDim, kRed, kYellow, kCyan };
+enum class Ink { kPlain, kBold, kDim, kRed, kYellow, kCyan, kGreen, kBlue, kMagenta };
 
 // The text in that ink; without colour, unchanged.
 std::string Inked(Ink ink, const std::string& text, const Style& style);

@@ -177,6 +177,17 @@ std::vector<std::string> LinesOf(std::string_view text, Kind kind, std::size_t w
   return lines;
 }
 
+// Runs of the same letter have one ink.
+std::string InkedLetters(std::string_view letters, Ink (*letter_ink)(char), const Style& style) {
+  std::string text;
+  while (!letters.empty()) {
+    const std::size_t end = std::min(letters.find_first_not_of(letters.front()), letters.size());
+    text += Inked(letter_ink(letters.front()), std::string(letters.substr(0, end)), style);
+    letters.remove_prefix(end);
+  }
+  return text;
+}
+
 std::string WithoutTrailingSpace(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
@@ -233,10 +244,9 @@ class Drawing {
   }
 
   // Padding is not inked, so it can be removed at the end of a line.
-  std::string Padded(std::size_t column, const std::string& text, Ink ink) const {
+  std::string Padded(std::size_t column, const std::string& text, const std::string& inked) const {
     const std::string padding(widths_[column] - std::min(widths_[column], ColumnsOfText(text)),
                               ' ');
-    const std::string inked = Inked(ink, text, style_);
     return drawn_[column].right ? padding + inked : inked + padding;
   }
 
@@ -256,7 +266,7 @@ class Drawing {
     std::vector<std::string> cells;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string header = CutMiddle(drawn_[i].header, widths_[i], style_.unicode);
-      cells.push_back(Padded(i, header, Ink::kPlain));
+      cells.push_back(Padded(i, header, header));
     }
     return Inked(Ink::kBold, Joined(cells), style_) + "\n";
   }
@@ -286,7 +296,11 @@ class Drawing {
       std::vector<std::string> cells;
       for (std::size_t i = 0; i < row.size(); ++i) {
         const Ink ink = columns_[i].kind == Kind::kBar ? Ink::kCyan : row[i].ink;
-        cells.push_back(Padded(i, line < lines[i].size() ? lines[i][line] : "", ink));
+        const std::string part = line < lines[i].size() ? lines[i][line] : "";
+        const auto letter_ink = columns_[i].letter_ink;
+        cells.push_back(Padded(i, part,
+                               letter_ink == nullptr ? Inked(ink, part, style_)
+                                                     : InkedLetters(part, letter_ink, style_)));
       }
       text += Joined(cells) + "\n";
     }

@@ -39,6 +39,7 @@ class Table {
     int rank = 0;
     bool sign = false;              // of kTime: "+" before positive times
     std::optional<int> decimals{};  // of kFigure: exactly so many, instead of three digits
+    Ink (*letter_ink)(char letter) = nullptr;  // of kWord: each letter in its own ink
   };
 
   // Text, or a number. An absent number is printed as "n/a", empty text as nothing.

@@ -247,6 +247,17 @@ TEST(ValidityTest, RoofsOfCeilingsThatAreNotOkAreRemoved) {
   EXPECT_TRUE(record.roofline->compute);
   EXPECT_FALSE(record.roofline->l1);
   EXPECT_TRUE(record.roofline->dram);
+  EXPECT_FALSE(record.roofline->attainable()) << "the roof of L1 may be the lowest";
+}
+
+TEST(ValidityTest, ARoofThatDoesNotApplyIsNotMissed) {
+  const std::vector ceilings = {CeilingNamed(kFma, 250e9), CeilingNamed("read/l1", 30e9),
+                                CeilingNamed("read/dram", 50e9, {Status::kDegraded, "spread"})};
+  Record record = RecordWithRoofs(250e9, 30e9, 50e9);
+  record.roofline->dram_applies = false;
+  JudgeRecord(ceilings, record);
+  ASSERT_TRUE(record.roofline && record.roofline->attainable());
+  EXPECT_EQ(record.roofline->attainable()->name, kFma);
 }
 
 TEST(ValidityTest, ARegionAboveTheRoofOfMemoryUsesCaches) {
@@ -305,7 +316,8 @@ TEST(ValidityTest, AnUncountedWinogradKeepsTheRoofsOfMemory) {
   JudgeRecord(ceilings, record);
   ASSERT_TRUE(record.roofline);
   EXPECT_FALSE(record.roofline->compute);
-  EXPECT_EQ(record.roofline->attainable()->name, "read/dram");  // 250 GFLOP/s, 300 by L1
+  EXPECT_EQ(record.roofline->lowest_known()->name, "read/dram");  // 250 GFLOP/s, 300 by L1
+  EXPECT_FALSE(record.roofline->attainable()) << "the roof of computing may be lower";
 }
 
 Report ReportWithNotes() {

@@ -233,7 +233,8 @@ const ExperimentRegistration kMemory(
              "as a whole",
      .regimes = {Regime::kInNetwork, Regime::kIsolatedHot},
      .check = CheckMemorySubject,
-     .run = RunMemory});
+     .run = RunMemory,
+     .by_default = true});
 
 }  // namespace
 

@@ -22,12 +22,14 @@ std::string Number(std::optional<double> value) {
 struct Columns {
   std::set<std::string> events;
   std::set<std::string> topdown;
+  bool trees = false;
 };
 
 Columns ColumnsOf(const Report& report) {
   Columns columns;
   for (const Record& stage : report.stages) {
     for (const auto& [name, value] : stage.events) columns.events.insert(name);
+    columns.trees = columns.trees || stage.tree.has_value();
     if (!stage.topdown) continue;
     for (const auto& [name, value] : *stage.topdown) columns.topdown.insert(name);
   }
@@ -55,7 +57,21 @@ std::string Head(const Columns& columns) {
                                      "peak_fraction",  "running_fraction"};
   for (const std::string& name : columns.events) fields.push_back("event:" + name);
   for (const std::string& name : columns.topdown) fields.push_back("topdown:" + name);
+  if (columns.trees) fields.emplace_back("bound_by");
+  for (std::size_t i = 0; columns.trees && i < kTreeNodes; ++i) {
+    const std::string_view node = NameOf(static_cast<TreeNode>(i));
+    for (const char* end : {"low", "high"}) fields.push_back(fmt::format("tree:{}:{}", node, end));
+  }
   return Joined(fields);
+}
+
+void AddTree(const Record& stage, std::vector<std::string>& fields) {
+  fields.push_back(stage.bound_by ? TextOf(*stage.bound_by) : "");
+  for (std::size_t i = 0; i < kTreeNodes; ++i) {
+    const auto share = stage.tree ? (*stage.tree)[static_cast<TreeNode>(i)] : std::nullopt;
+    fields.push_back(share ? Number(share->low) : "");
+    fields.push_back(share ? Number(share->high) : "");
+  }
 }
 
 std::string Row(const Record& stage, const Columns& columns) {
@@ -88,6 +104,7 @@ std::string Row(const Record& stage, const Columns& columns) {
     if (stage.topdown && stage.topdown->count(name) != 0) value = stage.topdown->at(name);
     fields.push_back(Number(value));
   }
+  if (columns.trees) AddTree(stage, fields);
   return Joined(fields);
 }
 

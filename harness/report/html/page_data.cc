@@ -139,12 +139,26 @@ Json ProfileData(const Json& profile) {
   data["groups"] = Rounded(ObjectsIn(profile, "groups"));
   data["memory"] = ObjectIn(profile, "memory");
   data["machine"] = MachineData(ObjectIn(profile, "machine"), threads);
-  data["step"] = Members(
-      ObjectIn(profile, "step"),
-      std::array{"status", "reason", "seconds", "images_per_second", "flops", "flops_counted",
-                 "gflops", "peak_fraction", "ceiling", "ceiling_gflops", "ceiling_status",
-                 "ceiling_reason", "topdown", "topdown_bounds", "topdown_bounds_reason",
-                 "topdown_experiment", "topdown_experiment_reason"});
+  data["step"] = Members(ObjectIn(profile, "step"), std::array{"status",
+                                                               "reason",
+                                                               "seconds",
+                                                               "images_per_second",
+                                                               "flops",
+                                                               "flops_counted",
+                                                               "gflops",
+                                                               "peak_fraction",
+                                                               "ceiling",
+                                                               "ceiling_gflops",
+                                                               "ceiling_status",
+                                                               "ceiling_reason",
+                                                               "topdown",
+                                                               "topdown_bounds",
+                                                               "topdown_bounds_reason",
+                                                               "topdown_experiment",
+                                                               "topdown_experiment_reason",
+                                                               "tree",
+                                                               "tree_reason",
+                                                               "bound_by"});
   data["step"]["seconds"] = TimeData(MemberOrNull(MemberOrNull(profile, "step"), "seconds"));
   data["fed_step"] = FedStepOf(ObjectIn(profile, "fed_step"));
   data["stages"] = StageColumns(ObjectsIn(profile, "stages"));

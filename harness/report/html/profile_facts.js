@@ -20,6 +20,7 @@ function stageFacts(stage) {
     ['rate', isNumber(stage.gflops) ? `${digits(stage.gflops)} GFLOP/s` : ABSENT],
     ['of peak', percent(stage.peak_fraction)],
   ];
+  if (stage.bound_by) lines.splice(2, 0, ['bound by', stage.bound_by]);
   if (stage.status !== 'OK') lines.unshift(['status', words(stage.status ?? ABSENT)]);
   const counted = stage.events.filter(([, value]) => isNumber(value) && value !== 0);
   const named =
@@ -42,26 +43,50 @@ function nodeRows(title, nodes, estimate) {
       rows([...nodes].map(([name, value]) => [words(name), share(value)])));
 }
 
+// The tree, the parts of a node after it.
+function treeRows(stage) {
+  if (!stage.tree) {
+    return stage.tree_reason ?
+        html('p', {class: 'caption'}, `No Top-Down tree: ${stage.tree_reason}.`) :
+        null;
+  }
+  return html(
+      'div', {}, html('h3', {}, 'Top-Down tree'),
+      rows([...stage.tree]
+               .filter(([, value]) => value !== null)
+               .map(
+                   ([name, value]) =>
+                       [PARTS_OF_MEMORY.includes(name) ? `… ${words(name)}` : words(name),
+                        share(value)])));
+}
+
 function reasonRow(name, text) {
   return text ? [name, text] : null;
+}
+
+// What binds the stage, or why that is not decided.
+function boundByRow(stage) {
+  if (stage.bound_by) return ['bound by', stage.bound_by];
+  return stage.bound_by_reason ? ['bound by', `not decided: ${stage.bound_by_reason}`] : null;
 }
 
 function stageDetails(stage) {
   const roof = stage.roofline;
   const failed = stage.status === 'FAILED';
-  const left = html(
-      'div', {}, html('h3', {}, 'Stage'), rows([
-        ['status', words(stage.status ?? ABSENT)], reasonRow('reason', stage.reason),
-        ['operation', stage.op ?? ABSENT], ['implementation', stage.implementation ?? ABSENT],
-        ['ISA', stage.isa ?? ABSENT], ['regime', stage.regime ?? ABSENT],
-        ['time', timeText(stage.seconds)], ['min to p90', failed ? ABSENT : interval(stage.time)],
-        ['n', failed ? ABSENT : count(stage.time?.n)],
-        ...Object.entries(stage.regimes)
-            .map(
-                ([name, time]) =>
-                    [`time, ${name}`,
-                     failed ? ABSENT : `${timeText(time?.median)} (${interval(time)})`])
-      ]));
+  const left =
+      html('div', {}, html('h3', {}, 'Stage'), rows([
+             ['status', words(stage.status ?? ABSENT)], reasonRow('reason', stage.reason),
+             boundByRow(stage), ['operation', stage.op ?? ABSENT],
+             ['implementation', stage.implementation ?? ABSENT], ['ISA', stage.isa ?? ABSENT],
+             ['regime', stage.regime ?? ABSENT], ['time', timeText(stage.seconds)],
+             ['min to p90', failed ? ABSENT : interval(stage.time)],
+             ['n', failed ? ABSENT : count(stage.time?.n)],
+             ...Object.entries(stage.regimes)
+                 .map(
+                     ([name, time]) =>
+                         [`time, ${name}`,
+                          failed ? ABSENT : `${timeText(time?.median)} (${interval(time)})`])
+           ]));
   const work = html(
       'div', {}, html('h3', {}, 'Work'), rows([
         ['FLOPs, defined', count(stage.flops)], ['FLOPs, executed', count(stage.flops_counted)],
@@ -86,7 +111,7 @@ function stageDetails(stage) {
            ]));
   return html(
       'div', {class: 'details'}, left, work, nodeRows('Top-Down', stage.topdown, false),
-      nodeRows('Top-Down bounds', stage.topdown_bounds, true),
+      treeRows(stage), nodeRows('Top-Down bounds', stage.topdown_bounds, true),
       nodeRows('Top-Down by experiment', stage.topdown_experiment, false),
       stage.topdown_bounds_reason ?
           html('p', {class: 'caption'}, `No Top-Down bounds: ${stage.topdown_bounds_reason}.`) :
@@ -116,6 +141,7 @@ function largestBound(nodes, title) {
 // Why a stage takes its time, as far as the data says.
 function whyOf(stage) {
   const reasons = [];
+  if (stage.bound_by) reasons.push(`bound by ${stage.bound_by}`);
   if (isNumber(stage.peak_fraction)) reasons.push(`${percent(stage.peak_fraction)} of peak`);
   const found = largestLoss(stage) ?? largestBound(stage.topdown_experiment, 'by experiment') ??
       largestBound(stage.topdown_bounds, 'estimate');

@@ -26,11 +26,13 @@ constexpr const char* kTexts[] = {"name",
                                   "ceiling_reason",
                                   "counts_reason",
                                   "topdown_bounds_reason",
-                                  "topdown_experiment_reason"};
+                                  "topdown_experiment_reason",
+                                  "tree_reason",
+                                  "bound_by_reason"};
 constexpr const char* kNumbers[] = {
     "flops",          "flops_counted",      "bytes",           "gflops", "peak_fraction",
     "ceiling_gflops", "dram_gb_per_second", "running_fraction"};
-constexpr const char* kNodes[] = {"topdown", "topdown_bounds", "topdown_experiment"};
+constexpr const char* kNodes[] = {"tree", "topdown", "topdown_bounds", "topdown_experiment"};
 
 // Gives each text an index.
 class Texts {
@@ -83,6 +85,13 @@ std::vector<std::string> NamesIn(const Json& stages, const char* key) {
   return names;
 }
 
+// A number, an interval [low, high], or null. The nodes of a tree are {"low", "high", ...}.
+Json ShareOf(const Json& value) {
+  if (value.is_number() || value.is_array()) return Rounded(value);
+  if (!value.is_object()) return nullptr;
+  return {NumberOf(MemberOrNull(value, "low")), NumberOf(MemberOrNull(value, "high"))};
+}
+
 // {"names", "rows"}; null without rows.
 Json RowsOf(const Json& stages, const char* key, const std::vector<std::string>& names) {
   Json rows = Column(stages, [&](const Json& stage) {
@@ -90,8 +99,7 @@ Json RowsOf(const Json& stages, const char* key, const std::vector<std::string>&
     if (!object.is_object()) return Json(nullptr);
     Json row = Json::array();
     for (const std::string& name : names) {
-      const Json& value = MemberOrNull(object, name.c_str());
-      row.push_back(value.is_number() || value.is_array() ? Rounded(value) : Json(nullptr));
+      row.push_back(ShareOf(MemberOrNull(object, name.c_str())));
     }
     return row;
   });
@@ -99,9 +107,18 @@ Json RowsOf(const Json& stages, const char* key, const std::vector<std::string>&
   return {{"names", names}, {"rows", rows}};
 }
 
-// The basis of each node's interval, from the first stage that has one.
+// The basis of each node's interval, from the first stage that has one. That of a tree's node is
+// its provenance.
 Json BasisOf(const Json& stages, const char* key) {
   Json basis;
+  for (const Json& stage : stages) {
+    const Json& tree = MemberOrNull(stage, key);
+    if (!tree.is_object()) continue;
+    for (const auto& [name, node] : tree.items()) {
+      if (!node.is_object() || basis.contains(name)) continue;
+      basis[name] = MemberOrNull(node, "provenance");
+    }
+  }
   for (const Json& stage : stages) {
     const Json& object = MemberOrNull(stage, (std::string(key) + "_basis").c_str());
     if (!object.is_object()) continue;
@@ -159,6 +176,10 @@ Json StageColumns(const Json& stages) {
         Column(stages, [&](const Json& stage) { return texts.IndexOf(MemberOrNull(stage, key)); });
     if (HasValues(column)) columns["text"][key] = std::move(column);
   }
+  Json bound_by = Column(stages, [&](const Json& stage) {
+    return texts.IndexOf(MemberOrNull(MemberOrNull(stage, "bound_by"), "text"));
+  });
+  if (HasValues(bound_by)) columns["text"]["bound_by"] = std::move(bound_by);
   for (const char* key : kNumbers) {
     Json column =
         Column(stages, [&](const Json& stage) { return NumberOf(MemberOrNull(stage, key)); });

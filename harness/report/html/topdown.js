@@ -6,7 +6,16 @@ const NODE_FILLS =
     [['node-0', 'solid'], ['node-1', 'dots'], ['node-2', 'upright'], ['node-3', 'level']];
 const ROWS_SHOWN = 16;
 
+// The parts of Memory_Bound, which are not on level 1.
+const PARTS_OF_MEMORY = ['L1_L2_Bound', 'L3_Bound', 'DRAM_Bound'];
+
 const TOPDOWN_KINDS = {
+  tree: [
+    'all evidence',
+    'Shares of the time, as intervals, from counts and experiments together. The nodes of level 1 ' +
+        'add up to 1; those after the gap are the parts of Memory Bound. Hatched nodes are what ' +
+        'the others leave.'
+  ],
   topdown: [
     'measured',
     'Shares of the pipeline slots, read from the counters (level 1). A gap is ' +
@@ -71,12 +80,26 @@ function stackedRow(group, nodes, geometry, y) {
   });
 }
 
+// A column for each node, and a gap before the parts of a node.
+function columnsOf(names, geometry) {
+  const gap = names.some((name) => PARTS_OF_MEMORY.includes(name)) && names.includes('Retiring') ?
+      Math.min(24, geometry.width * 0.03) :
+      0;
+  const first = names.findIndex((name) => PARTS_OF_MEMORY.includes(name));
+  const column = (geometry.right - geometry.left - gap) / names.length;
+  const leftOf = (k) => geometry.left + k * column + (first >= 0 && k >= first ? gap : 0);
+  return {column, leftOf};
+}
+
+// "L1 L2": short names where a column is narrow.
+const shortNode = (name) => words(name).replace(/ Bound$/, '').replace('Bad Speculation', 'Bad');
+
 // Each interval between two end ticks, so that it does not look like a share from 0.
 function intervalRow(group, nodes, names, geometry, y, hatched) {
-  const column = (geometry.right - geometry.left) / names.length;
+  const {column, leftOf} = columnsOf(names, geometry);
   const bar = y + geometry.bar;
   names.forEach((name, k) => {
-    const left = geometry.left + k * column;
+    const left = leftOf(k);
     const track = column - 10;
     const bound = nodes.get(name);
     group.append(rect(left, bar, track, 16, {class: 'track'}));
@@ -102,8 +125,12 @@ function topdownPicture(profile, view) {
   if (kinds.length === 0) return topdownAbsent(profile);
   const state = {kind: kinds[0], all: false, extra: null};
   // Without the nodes that no stage has.
-  const namesOf = () => profile.stages.nodes[state.kind].names.filter(
-      (name) => profile.items.some((stage) => Array.isArray(stage[state.kind]?.get(name))));
+  const namesOf = () => {
+    const names = profile.stages.nodes[state.kind].names.filter(
+        (name) => profile.items.some((stage) => Array.isArray(stage[state.kind]?.get(name))));
+    const level = (name) => (PARTS_OF_MEMORY.includes(name) ? 1 : 0);
+    return state.kind === 'tree' ? names.sort((a, b) => level(a) - level(b)) : names;
+  };
   const shown = () => {
     const known = profile.items.filter((stage) => stage[state.kind]);
     known.sort((a, b) => (b.seconds ?? 0) - (a.seconds ?? 0));
@@ -119,19 +146,19 @@ function topdownPicture(profile, view) {
     const stacked = state.kind === 'topdown';
     let y = 0;
     if (!stacked) {
-      const column = (geometry.right - geometry.left) / namesOf().length;
+      const {column, leftOf} = columnsOf(namesOf(), geometry);
       namesOf().forEach(
           (name, k) => root.append(label(
-              geometry.left + k * column, 11,
+              leftOf(k), 11,
               fitted(
-                  fittedEnd([words(name), words(name).replace(/ Bound$/, '')], column - 8) ||
-                      words(name),
+                  fittedEnd([words(name), shortNode(name)], column - 8) || shortNode(name),
                   column - 8),
               {class: 'tick'})));
       y = 18;
     }
     const bases = profile.stages.nodes[state.kind].basis ?? {};
-    const estimate = (name) => !String(bases[name] ?? '').startsWith('experiment:');
+    const estimate = (name) => !/^(experiment|read|counted)/.test(String(bases[name] ?? '')) ||
+        (state.kind !== 'tree' && !String(bases[name]).startsWith('experiment:'));
     for (const stage of shown()) {
       const group = svg('g', {class: 'row'}, rect(0, y, width, geometry.height, {class: 'hit'}));
       rowLabel(group, stage, geometry, y);
@@ -142,7 +169,9 @@ function topdownPicture(profile, view) {
       root.append(group);
       marks.add(stage.index, group, () => {
         const facts = view.facts(stage.index);
-        const nodes = [...stage[state.kind]].map(([name, value]) => [words(name), share(value)]);
+        const nodes = [...stage[state.kind]]
+                          .filter(([, value]) => value !== null)
+                          .map(([name, value]) => [words(name), share(value)]);
         return {title: facts.title, lines: [...nodes, ...facts.lines.slice(0, 4)]};
       });
       y += geometry.height;

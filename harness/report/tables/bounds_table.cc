@@ -62,7 +62,23 @@ void AddRoofline(const Record& record, Table& table) {
     share = r.flops_per_second() / roof->value;
   }
   table.Add({record.name, WordsOf(record.pass), r.flops_per_second() * 1e-9, r.l1_intensity(),
-             r.dram_intensity(), attainable, share, roof ? roof->name : ""});
+             r.dram_intensity(), attainable, share,
+             roof         ? roof->name
+             : r.withheld ? "not decided"
+                          : ""});
+}
+
+// Why a stage has no lowest roof.
+std::string WithheldText(const Report& report, const Style& style) {
+  const bool any = std::any_of(report.stages.begin(), report.stages.end(), [](const Record& stage) {
+    return stage.roofline && stage.roofline->withheld;
+  });
+  if (!any) return "";
+  return Wrap(
+      "not decided: the ceiling of a roof that applies is not valid, or the caches keep part of "
+      "the "
+      "data",
+      style.width, 2);
 }
 
 // "no Top-Down bounds: the record is DEGRADED (conv1 forward, step)", each reason once.
@@ -138,7 +154,7 @@ std::string RooflineTable(const Report& report, const Style& style) {
              "Roofline: operations over bytes loaded and stored (L1) and over compulsory bytes "
              "(DRAM)",
              style.width, 2) +
-         table.Text(style);
+         table.Text(style) + WithheldText(report, style);
 }
 
 namespace {
@@ -147,8 +163,9 @@ const ReportRegistration kBounds(TableReport{
     .name = "bounds",
     .help = "",
     .place = 3,
-    .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
-      return BoundsTable(report, style);
+    .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
+      // (the tree has them, with other evidence)
+      return report.step.tree && !options.explain ? "" : BoundsTable(report, style);
     }});
 
 const ReportRegistration kRoofline(TableReport{

@@ -82,7 +82,8 @@ std::string AdviceOn(const Record& record) {
 
 }  // namespace
 
-std::string ExperimentTable(const Report& report, const Style& style) {
+std::string ExperimentTable(const Report& report, const Style& style,
+                            const StageTableOptions& stages) {
   constexpr Table::Kind kRight = Table::Kind::kRight;
   Table table({{.name = "stage"},
                {.name = "pass", .least = 9},
@@ -97,7 +98,8 @@ std::string ExperimentTable(const Report& report, const Style& style) {
                {.name = "rest", .kind = kRight, .unit = "%", .rank = 1},
                {.name = "gain at most", .kind = Table::Kind::kFigure, .unit = "x"}});
   GroupedNames reasons;
-  for (const Record& stage : report.stages) {
+  for (const Record* shown : ShownStages(report, stages)) {
+    const Record& stage = *shown;
     AddRow(stage, stage.name, table);
     if (!stage.experiment_reason.empty()) reasons.Add(stage.experiment_reason, LabelOf(stage));
   }
@@ -137,8 +139,10 @@ const ReportRegistration kExperiment(TableReport{
     .name = "experiment",
     .help = "",
     .place = 3,
-    .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
-      return ExperimentTable(report, style);
+    .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
+      const auto& names = options.experiments;
+      const bool requested = std::find(names.begin(), names.end(), "memory") != names.end();
+      return requested ? ExperimentTable(report, style, options.stages) : "";
     }});
 
 }  // namespace

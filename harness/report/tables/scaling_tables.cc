@@ -74,7 +74,7 @@ void AddSensitivity(const Record& record, Table& table) {
 
 }  // namespace
 
-std::string WidthTable(const Report& report, const Style& style) {
+std::string WidthTable(const Report& report, const Style& style, const StageTableOptions& stages) {
   constexpr Table::Kind kRight = Table::Kind::kRight;
   if (!report.step.width_experiment) return "";
   std::vector<Table::Column> columns = {{.name = "stage"}, {.name = "pass", .least = 9}};
@@ -87,7 +87,8 @@ std::string WidthTable(const Report& report, const Style& style) {
   columns.push_back({.name = "serial", .kind = kRight, .unit = "%"});
   Table table(std::move(columns));
   GroupedNames doubts;
-  for (const Record& stage : report.stages) {
+  for (const Record* shown : ShownStages(report, stages)) {
+    const Record& stage = *shown;
     AddScaling(stage, table);
     if (stage.width_experiment && !stage.width_experiment->doubt.empty()) {
       doubts.Add(stage.width_experiment->doubt, LabelOf(stage));
@@ -101,7 +102,8 @@ std::string WidthTable(const Report& report, const Style& style) {
          table.Text(style) + DoubtsText(doubts, style);
 }
 
-std::string BandwidthTable(const Report& report, const Style& style) {
+std::string BandwidthTable(const Report& report, const Style& style,
+                           const StageTableOptions& stages) {
   constexpr Table::Kind kRight = Table::Kind::kRight;
   if (report.step.bandwidth_experiment.empty()) return "";
   Table table({{.name = "stage"},
@@ -111,7 +113,7 @@ std::string BandwidthTable(const Report& report, const Style& style) {
                {.name = "LLC slope", .kind = kRight, .unit = "%", .rank = 2},
                {.name = "beside DRAM", .kind = kRight, .unit = "x"},
                {.name = "DRAM slope", .kind = kRight, .unit = "%"}});
-  for (const Record& stage : report.stages) AddSensitivity(stage, table);
+  for (const Record* stage : ShownStages(report, stages)) AddSensitivity(*stage, table);
   AddSensitivity(report.step, table);
   std::string taken;
   for (const BandwidthResult& result : report.step.bandwidth_experiment) {
@@ -132,16 +134,16 @@ const ReportRegistration kWidth(TableReport{
     .name = "width",
     .help = "",
     .place = 3,
-    .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
-      return WidthTable(report, style);
+    .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
+      return WidthTable(report, style, options.stages);
     }});
 
 const ReportRegistration kBandwidth(TableReport{
     .name = "bandwidth",
     .help = "",
     .place = 3,
-    .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
-      return BandwidthTable(report, style);
+    .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
+      return BandwidthTable(report, style, options.stages);
     }});
 
 }  // namespace

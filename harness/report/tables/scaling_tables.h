@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "harness/report/stage_table.h"
 #include "harness/results/record.h"
 #include "harness/text/style.h"
 
@@ -12,8 +13,10 @@ namespace topdnn {
 
 // The speedup by the number of threads, and the bandwidth by the resource. Empty if the report has
 // no such experiment.
-std::string WidthTable(const Report& report, const Style& style);
-std::string BandwidthTable(const Report& report, const Style& style);
+std::string WidthTable(const Report& report, const Style& style,
+                       const StageTableOptions& stages = {});
+std::string BandwidthTable(const Report& report, const Style& style,
+                           const StageTableOptions& stages = {});
 
 }  // namespace topdnn
 
