@@ -90,7 +90,9 @@ void LayOut(Arena* arena, Context* c) {
   c->branches.items = arena->Take<BranchCount>(kMaxItems);
   c->touched.items = arena->Take<CodeRange>(kMaxItems);
   c->team_calls.items = arena->Take<TeamCall>(kMaxItems);
+  c->operands.items = arena->Take<OperandRecord>(kMaxItems);
   c->counts = arena->Take<ExactCounts>(1);
+  c->area = arena->Take<RedirectArea>(1);
   c->code_begin = arena->Take<std::uint8_t>(kCodeBytes);
 }
 
@@ -153,6 +155,8 @@ void Reset(Context* c) noexcept {
       AddressOf((alternate.ss_flags & SS_ONSTACK) != 0 ? &TopdnnExactCareful : &TopdnnExactQuick);
   Flush(c);
   *c->counts = ExactCounts();
+  c->rep_bytes = 0;
+  PrepareArea(c);
   c->touched.count = c->team_calls.count = c->branches.count = 0;
 }
 
@@ -172,6 +176,7 @@ void RunTranslated(Context* c, std::uint64_t function, std::uint64_t argument) {
     Miss(c, "an instruction that cannot be translated; the rest ran uncounted", function);
     code = PointerTo<const std::uint8_t>(function);
   }
+  c->stack = AddressOf(&code);
   TopdnnExactEnter(argument, code, &c->entry_rsp);
 }
 

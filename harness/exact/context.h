@@ -14,6 +14,7 @@
 
 #include "harness/exact/instructions/counts.h"
 #include "harness/exact/instructions/decode.h"
+#include "harness/exact/redirect.h"
 
 extern "C" void TopdnnExactStop();  // return address of translated code
 
@@ -78,7 +79,7 @@ struct Mark {
   bool counted = false;  // the count is done: of the block, or (no block) of the fall-through path
   bool whole = false;    // the whole block was executed
   bool alone = false;    // the next instruction was counted, by a block that is not known
-  std::uint8_t spilled = 0;  // bit r: register r is in spill[r]
+  std::uint8_t spilled = 0;  // bit r < 3: register r is in spill[r]; bit 3: xmm0 is in the area
   std::uint8_t far = 0;      // register saved in spill[3]; 0: none
   std::int16_t popped = 0;   // bytes by which the stack pointer has already moved
   std::uint32_t branch = 0;  // 1 + site of the branch that falls through to this block; 0: none
@@ -152,6 +153,10 @@ struct Context {
   List<BranchCount> branches;    // filled by Fold; an address may occur more than once
   List<CodeRange> touched;       // code of executed blocks, filled by Fold
   List<TeamCall> team_calls;
+  List<OperandRecord> operands;  // filled if the translation records them
+  std::uint64_t rep_bytes;       // moved by `rep`, if the translation records operands
+  std::uint64_t stack;           // a place in the thread's stack
+  RedirectArea* area;
   std::uint32_t* block_of;  // hash table: start address -> 1 + index of the block
   LookupSet* lookup;
   ExactCounts* counts;  // result of Fold

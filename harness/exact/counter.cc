@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "harness/exact/translated_run.h"
+
 #if defined(__x86_64__)
 
 #include <cpuid.h>
@@ -17,6 +19,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -144,8 +147,28 @@ Context* MainContext(std::string* why) {
   return context;
 }
 
-ExactCounts CountRegion(void (*function)(void*), void* argument, ExactCounter::Width width) {
+// How the code of the next region is translated, and back to counting when it has run.
+class Translating {
+ public:
+  Translating(const Translation& how, std::uint64_t (*team_clock)() noexcept) {
+    CurrentTranslation() = how;
+    TimeTeams(team_clock);
+  }
+  ~Translating() {
+    CurrentTranslation() = {};
+    TimeTeams(nullptr);
+  }
+  Translating(const Translating&) = delete;
+  Translating& operator=(const Translating&) = delete;
+};
+
+// `team_clock`: null, or times the shares of teams. `look`: empty, or reads the threads' contexts.
+ExactCounts CountRegion(void (*function)(void*), void* argument, ExactCounter::Width width,
+                        const Translation& how = {},
+                        std::uint64_t (*team_clock)() noexcept = nullptr,
+                        const std::function<void(const std::vector<Context*>&)>& look = {}) {
   const Turn turn;
+  const Translating translating(how, team_clock);
   std::string why;
   Context* const c = MainContext(&why);
   if (c == nullptr) throw std::logic_error("exact counter: " + why);
@@ -161,6 +184,7 @@ ExactCounts CountRegion(void (*function)(void*), void* argument, ExactCounter::W
   contexts.insert(contexts.begin(), c);
   ExactCounts counts = SumOf(contexts);
   counts.width_forced = width == ExactCounter::Width::kSingle;
+  if (look) look(contexts);
   return counts;
 }
 
@@ -243,6 +267,11 @@ Availability FindOut() {
   return TryInChild();
 }
 
+void RequireProbe() {
+  const Availability available = ExactCounter::Probe();
+  if (!available.works) throw std::logic_error("exact counter: " + available.reason);
+}
+
 }  // namespace
 
 Availability ExactCounter::Probe() {
@@ -251,10 +280,53 @@ Availability ExactCounter::Probe() {
 }
 
 ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width width) {
-  const Availability available = Probe();
-  if (!available.works) throw std::logic_error("exact counter: " + available.reason);
+  RequireProbe();
   return CountRegion(function, argument, width);
 }
+
+LearnedRegion LearnOperands(void (*function)(void*), void* argument,
+                            std::span<const std::span<const std::byte>> tensors) {
+  RequireProbe();
+  LearnedRegion learned;
+  std::vector<OperandRecord> records;
+  std::vector<std::uint64_t> stacks;
+  double rep_bytes = 0;
+  const auto look = [&](const std::vector<Context*>& contexts) {
+    for (const Context* c : contexts) {
+      records.insert(records.end(), c->operands.begin(), c->operands.end());
+      stacks.push_back(c->stack);
+      rep_bytes += static_cast<double>(c->rep_bytes);
+      learned.teams += c->team_calls.count;
+    }
+  };
+  learned.counts =
+      CountRegion(function, argument, ExactCounter::Width::kAsIs, {.records = true}, nullptr, look);
+  auto redirection = std::make_shared<Redirection>(ChooseOperands(records, tensors, stacks));
+  redirection->kept_bytes += rep_bytes;
+  learned.redirected_bytes = redirection->redirected_bytes;
+  learned.kept_bytes = redirection->kept_bytes;
+  learned.crossings = redirection->crossings;
+  learned.redirected_crossings = redirection->redirected_crossings;
+  learned.operands = redirection->operands.size();
+  learned.redirection = std::move(redirection);
+  return learned;
+}
+
+ExactCounts CountRedirected(void (*function)(void*), void* argument,
+                            const Redirection& redirection) {
+  RequireProbe();
+  return CountRegion(function, argument, ExactCounter::Width::kAsIs, {.redirection = &redirection});
+}
+
+std::string RunUncounted(void (*function)(void*), void* argument, const Redirection* redirection,
+                         std::uint64_t (*clock)() noexcept) {
+  RequireProbe();
+  return CountRegion(function, argument, ExactCounter::Width::kAsIs,
+                     {.counts = false, .redirection = redirection}, clock)
+      .incomplete_reason;
+}
+
+std::uint64_t WaitedForTeams() noexcept { return WaitedTicks(); }
 
 }  // namespace topdnn
 
@@ -270,6 +342,20 @@ Availability ExactCounter::Probe() {
 ExactCounts ExactCounter::Count(void (*)(void*), void*, Width) {
   throw std::logic_error("exact counter: " + Probe().reason);
 }
+
+LearnedRegion LearnOperands(void (*)(void*), void*, std::span<const std::span<const std::byte>>) {
+  throw std::logic_error("exact counter: " + ExactCounter::Probe().reason);
+}
+
+ExactCounts CountRedirected(void (*)(void*), void*, const Redirection&) {
+  throw std::logic_error("exact counter: " + ExactCounter::Probe().reason);
+}
+
+std::string RunUncounted(void (*)(void*), void*, const Redirection*, std::uint64_t (*)() noexcept) {
+  throw std::logic_error("exact counter: " + ExactCounter::Probe().reason);
+}
+
+std::uint64_t WaitedForTeams() noexcept { return 0; }
 
 }  // namespace topdnn
 

@@ -19,6 +19,7 @@ void FoldSite(Context* c, const Site& site) {
     const std::uint64_t iterations = own - c->counters.items[site.own + 1];
     c->counts->load_bytes += iterations * site.load;
     c->counts->store_bytes += iterations * site.store;
+    c->rep_bytes += iterations * (site.load + site.store);
   } else if (site.kind == Site::kBranch && (times | own) != 0) {
     c->counts->conditional_taken += times - own;
     c->branches.Add({site.address, times - own, own});
@@ -67,6 +68,9 @@ void Fold(Context* c) noexcept {
     }
     c->touched.Add({block.start, block.end});
   }
+  for (OperandRecord& operand : c->operands) {
+    if (operand.counter != kNone) operand.times += c->counters.items[operand.counter];
+  }
   std::fill(c->counters.begin(), c->counters.end(), 0);
 }
 
@@ -80,6 +84,7 @@ void Flush(Context* c) noexcept {
   c->lookup[AddressOf(&TopdnnExactStop) & (kLookupSets - 1)] = {};  // the only other look-up entry
   ++c->generation;
   Fold(c);
+  for (OperandRecord& operand : c->operands) operand.counter = kNone;
   c->blocks.count = c->sites.count = c->exits.count = c->marks.count = 0;
   c->counters.count = 1;  // the first is always zero
   c->code = c->code_begin;

@@ -26,7 +26,8 @@ namespace {
 
 class State {
  public:
-  State(Context* c, ucontext_t* state) : c_(c), registers_(state->uc_mcontext.gregs) {}
+  State(Context* c, ucontext_t* state)
+      : c_(c), registers_(state->uc_mcontext.gregs), vectors_(state->uc_mcontext.fpregs) {}
 
   std::uint64_t rip() const { return Bits(registers_[REG_RIP]); }
   std::uint64_t Get(int r) const { return Bits(registers_[kSavedAs[r]]); }
@@ -39,6 +40,8 @@ class State {
     for (int r = 0; r < 3; ++r) {
       if ((mask >> r & 1) != 0) Set(r, c_->spill[r]);
     }
+    if ((mask & kXmm0Spilled) == 0 || vectors_ == nullptr) return;
+    std::memcpy(&vectors_->_xmm[0], c_->area->xmm0, sizeof c_->area->xmm0);
   }
   // Takes the registers that the dispatcher saved.
   void TakeSaved() {
@@ -50,6 +53,7 @@ class State {
 
   Context* c_;
   greg_t* registers_;
+  fpregset_t vectors_;
 };
 
 // Subtracts the instructions in [address, end), which were counted but not executed.

@@ -54,6 +54,30 @@ std::vector<Context*> team;  // contexts of this region's workers
 std::string worker_missed;   // why a worker was not translated; empty: all were
 std::atomic<std::uint64_t> region{0};
 
+std::uint64_t (*team_clock)() noexcept = nullptr;  // null: teams are not timed
+std::uint64_t waited = 0;
+
+// A thread's share, in translated code: notes how long it took.
+void RunTimedShare(TeamCall* call) {
+  const std::uint64_t start = team_clock();
+  call->function(call->data);
+  const std::uint64_t ticks = team_clock() - start;
+  const std::atomic_ref<std::uint64_t> longest(call->longest);
+  std::uint64_t other = longest;
+  while (other < ticks && !longest.compare_exchange_weak(other, ticks)) {
+  }
+}
+
+// Starts a team, in translated code: passes on as many arguments as any of kTeamNames has. The
+// second one is the TeamCall.
+void RunTimedTeam(long a, TeamCall* call, long b, long d, long e, long f, long g, long h) {
+  using Start = void (*)(long, TeamCall*, long, long, long, long, long, long);
+  const bool outermost = omp_get_level() == 0;
+  const std::uint64_t start = team_clock();
+  reinterpret_cast<Start>(call->entry)(a, call, b, d, e, f, g, h);
+  if (outermost) waited += team_clock() - start - call->longest;
+}
+
 thread_local Context* own = nullptr;  // a worker's context, kept between regions
 thread_local std::uint64_t own_region = 0;
 
@@ -112,6 +136,7 @@ bool IsSpecial(std::uint64_t address) noexcept {
 
 std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
   if (address == AddressOf(&RunTeamCall)) {  // this thread's share
+    if (team_clock != nullptr) return AddressOf(&RunTimedShare);
     const auto* call = PointerTo<const TeamCall>(c->registers[kRdi]);
     c->registers[kRdi] = AddressOf(call->data);
     return AddressOf(call->function);
@@ -122,11 +147,11 @@ std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
     Miss(c, "OpenMP tasks or teams started", address);
     return address;
   }
-  const TeamCall& call = c->team_calls.Add(
-      {PointerTo<void(void*)>(c->registers[kRdi]), PointerTo<void>(c->registers[kRsi])});
+  const TeamCall& call = c->team_calls.Add({PointerTo<void(void*)>(c->registers[kRdi]),
+                                            PointerTo<void>(c->registers[kRsi]), address, 0});
   c->registers[kRdi] = AddressOf(&RunTeamCall);
   c->registers[kRsi] = AddressOf(&call);
-  return address;
+  return team_clock != nullptr ? AddressOf(&RunTimedTeam) : address;
 }
 
 void RunTeamCall(void* argument) {
@@ -137,9 +162,20 @@ void RunTeamCall(void* argument) {
     return;
   }
   CurrentContext() = c;
-  RunTranslated(c, AddressOf(call.function), AddressOf(call.data));
+  if (team_clock != nullptr) {
+    RunTranslated(c, AddressOf(&RunTimedShare), AddressOf(argument));
+  } else {
+    RunTranslated(c, AddressOf(call.function), AddressOf(call.data));
+  }
   CurrentContext() = nullptr;
 }
+
+void TimeTeams(std::uint64_t (*clock)() noexcept) {
+  team_clock = clock;
+  waited = 0;
+}
+
+std::uint64_t WaitedTicks() noexcept { return waited; }
 
 std::map<int, std::uint64_t> ThreadTimes() {
   std::map<int, std::uint64_t> times;

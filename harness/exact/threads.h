@@ -15,6 +15,8 @@ namespace topdnn {
 struct TeamCall {
   void (*function)(void*);
   void* data;
+  std::uint64_t entry;    // libgomp's function that starts the team
+  std::uint64_t longest;  // ticks of the thread that worked longest; only if the region is timed
 };
 
 // Runs a worker's share of a parallel region; `argument` is a TeamCall.
@@ -26,6 +28,12 @@ void PrepareTeams();
 bool IsSpecial(std::uint64_t address) noexcept;
 std::uint64_t EnterTeam(Context* context, std::uint64_t address) noexcept;
 bool IsTeamRuntime(std::uint64_t address) noexcept;  // whether the address is in libgomp
+
+// While a clock is set, the shares of teams are timed: WaitedTicks is the sum over all teams of the
+// time between their start and end in which not even the longest share ran. It includes starting
+// the team.
+void TimeTeams(std::uint64_t (*clock)() noexcept);
+std::uint64_t WaitedTicks() noexcept;
 
 // CPU time of each thread of the process in ns, by thread id.
 std::map<int, std::uint64_t> ThreadTimes();

@@ -106,7 +106,7 @@ void EmitIndirect(Context* c, const Instruction& i, std::uint32_t counter) {
   // If a signal arrives meanwhile, LeaveBlock undoes the parts already executed.
   e.Spill(kRax);
   e.Mark(kRaxSpilled);
-  if (counter != kNone) {
+  if (counter != kNone && CurrentTranslation().counts) {
     e.Count(counter, kRax);
     e.Mark(kRaxSpilled);
     e.Unspill(kRax);
@@ -266,6 +266,13 @@ std::size_t PlaceOfCount(const Context* c, std::size_t n) {
 // Emits an instruction; `rep` and tile instructions also get a site.
 void EmitCounted(Context* c, const Instruction& i, const Block& block) {
   Emitter e(c);
+  const Translation& translation = CurrentTranslation();
+  if (translation.records) EmitRecord(c, i, block.counter);
+  if (translation.redirection != nullptr && EmitRedirected(c, i)) return;
+  if (!translation.counts) {
+    CopyInstruction(c, i);
+    return;
+  }
   if (i.rep) {
     Site* site = AddSite(c, Site::kRep, i, block);
     site->load = i.load;
@@ -364,11 +371,12 @@ bool EmitBlock(Context* c, std::uint64_t limit, CodeKind kind, std::uint64_t* ne
   if (kind == CodeKind::kChangeable) EmitCheck(c, text, block.start, bytes);
   const std::size_t place = PlaceOfCount(c, n);
   const bool indirect = last.flow >= Flow::kIndirectJump && last.flow <= Flow::kReturn;
-  if (place == n && !indirect) e.Count(block.counter, kNothing);
+  const bool counts = CurrentTranslation().counts;
+  if (place == n && !indirect && counts) e.Count(block.counter, kNothing);
   for (std::size_t k = 0; k < n; ++k) {
     const Instruction& i = c->decoded[k];
     Classify(i, &block.content);
-    if (k == place) e.Count(block.counter, i.overwrites);
+    if (k == place && counts) e.Count(block.counter, i.overwrites);
     if (i.flow == Flow::kNext) EmitCounted(c, i, block);
   }
   *branch = last.flow == Flow::kConditional ? AddSite(c, Site::kBranch, last, block) : nullptr;
@@ -441,6 +449,9 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   }
   const CodeKind kind = KindOfBlock(address);
   if (kind == CodeKind::kNative) return nullptr;
+  // What is timed keeps its place in a line of code: on some cores a short loop takes much longer
+  // if it crosses into the next line.
+  if (!CurrentTranslation().counts) c->code += (address - AddressOf(c->code)) % kLineBytes;
   const std::uint8_t* code = c->code;
   std::uint64_t next = address;
   std::uint64_t limit = 0;
@@ -457,7 +468,8 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
                    .address = next,
                    .branch = static_cast<std::uint32_t>(branch - c->sites.items) + 1};
         Emitter(c).Mark();
-        Emitter(c).Count(c->counters.count++, kNothing);
+        const std::uint32_t own = c->counters.count++;
+        if (CurrentTranslation().counts) Emitter(c).Count(own, kNothing);
       }
       Emitter(c).Byte(0xe9);
       EmitField(c, next);

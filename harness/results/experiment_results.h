@@ -35,12 +35,18 @@ struct BandwidthResult {
 // (harness/exact/redirect.h). Compared is the same translated code without redirection, so what
 // the translator adds is in both times.
 struct CoreResult {
-  Interval beyond_l1;     // 95 %: the share of the time that waits for data beyond L1. In [0, 1]
-  Interval core_seconds;  // 95 %: of a call with all data in L1; does not depend on where they were
-  // Medians of a repeated call: native, translated, and with redirected operands.
+  Interval beyond_l1;  // 95 %: the share of the time that waits for data beyond L1. In [0, 1]
+  // 95 %: of a call with all data in L1, without waiting for threads. It does not depend on where
+  // the data were.
+  Interval core_seconds;
+  // Medians of a repeated call: native (with waiting for threads), translated and redirected
+  // (without it).
   double native_seconds = 0;
   double translated_seconds = 0;
   double redirected_seconds = 0;
+  // Of the translated call: the time in which an OpenMP team existed, but not even its longest
+  // share ran.
+  double waiting_seconds = 0;
 };
 
 }  // namespace topdnn

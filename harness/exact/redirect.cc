@@ -1,0 +1,189 @@
+// Emits code that records or redirects memory operands.
+
+#include "harness/exact/redirect.h"
+
+#if defined(__x86_64__)
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "harness/exact/context.h"
+#include "harness/exact/emitter.h"
+
+namespace topdnn {
+
+namespace {
+
+bool IsVector(ZydisRegister name) {
+  const ZydisRegisterClass kind = ZydisRegisterGetClass(name);
+  return kind == ZYDIS_REGCLASS_XMM || kind == ZYDIS_REGCLASS_YMM || kind == ZYDIS_REGCLASS_ZMM;
+}
+
+bool IsPrefetch(const Instruction& i) { return i.raw.meta.category == ZYDIS_CATEGORY_PREFETCH; }
+
+// The operand whose address LEA can compute; null: none. The stack, constants next to the code,
+// thread-local memory and operands that are not written in the instruction stay as they are.
+const ZydisDecodedOperand* OperandOf(const Instruction& i) {
+  if (i.rep || i.flow != Flow::kNext || i.raw.address_width != 64) return nullptr;
+  const ZydisDecodedOperand* memory = nullptr;
+  for (int k = 0; k < i.raw.operand_count; ++k) {
+    const ZydisDecodedOperand& o = i.operands[k];
+    if (o.type != ZYDIS_OPERAND_TYPE_MEMORY) continue;
+    if (o.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN) return nullptr;
+    memory = &o;
+  }
+  if (memory == nullptr || !(i.reads || i.writes || IsPrefetch(i) || i.tile)) return nullptr;
+  const auto& m = memory->mem;
+  const bool special = m.base == ZYDIS_REGISTER_RIP || m.base == ZYDIS_REGISTER_RSP ||
+                       m.segment == ZYDIS_REGISTER_FS || m.segment == ZYDIS_REGISTER_GS;
+  return special ? nullptr : memory;
+}
+
+// Whether the operand can be replaced by a place near the code. Gathers and tiles cannot: their
+// addresses are computed from registers.
+bool CanReplace(const Instruction& i, const ZydisDecodedOperand& memory) {
+  if (memory.mem.type != ZYDIS_MEMOP_TYPE_MEM || i.tile) return false;
+  if (IsPrefetch(i)) return true;
+  if (i.reads == i.writes) return false;
+  return std::any_of(i.operands, i.operands + i.raw.operand_count, [](const auto& o) {
+    return o.type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           o.visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN && IsVector(o.reg.value);
+  });
+}
+
+// Arithmetic on floats, by name: addps, vfmadd231ss, ... Moves are not: compilers copy any 16 bytes
+// with movups.
+bool IsFloatArithmetic(const Instruction& i) {
+  const std::string_view name = ZydisMnemonicGetString(i.raw.mnemonic);
+  const auto ends = [name](std::string_view end) { return name.ends_with(end); };
+  return name.find("mov") == std::string_view::npos &&
+         (ends("ps") || ends("pd") || ends("ss") || ends("sd"));
+}
+
+int NumberOf(ZydisRegister name) {
+  return name == ZYDIS_REGISTER_NONE ? -1 : ZydisRegisterGetId(name);
+}
+
+// lea rax, [the operand], without the index if that is a vector.
+void EmitAddress(Emitter& e, const ZydisDecodedOperand& memory) {
+  const auto& m = memory.mem;
+  const int base = NumberOf(m.base);
+  const int index = m.type == ZYDIS_MEMOP_TYPE_VSIB ? -1 : NumberOf(m.index);
+  const int scale = m.scale == 8 ? 3 : m.scale == 4 ? 2 : m.scale == 2 ? 1 : 0;
+  e.Bytes({0x48 | (base >= 8 ? 1 : 0) | (index >= 8 ? 2 : 0), 0x8d, base < 0 ? 0x04 : 0x84,
+           scale << 6 | (index < 0 ? 4 : index & 7) << 3 | (base < 0 ? 5 : base & 7)});
+  e.U32(static_cast<std::uint32_t>(m.disp.has_displacement ? m.disp.value : 0));
+}
+
+// An SSE instruction between xmm0 and memory near the code.
+void EmitOnXmm0(Emitter& e, std::initializer_list<int> opcode, const void* place) {
+  e.Bytes(opcode);
+  e.Byte(0x05);
+  e.Displacement(place);
+}
+
+// An ordinary store instead of one that goes past the caches: movntps, movntpd and movntdq become
+// movups, movupd and movdqa.
+void MakeOrdinary(std::uint8_t* opcode, const Instruction& i) {
+  if (!i.writes || IsPrefetch(i)) return;
+  const std::string_view name = ZydisMnemonicGetString(i.raw.mnemonic);
+  if (name.find("movnt") == std::string_view::npos) return;
+  *opcode = *opcode == 0x2b ? 0x11 : 0x7f;
+}
+
+}  // namespace
+
+Translation& CurrentTranslation() noexcept {
+  static Translation translation;
+  return translation;
+}
+
+// SSE instructions of integers and exact conversions change neither the flags nor the status of
+// floating point, and leave the upper parts of the register.
+void EmitRecord(Context* c, const Instruction& i, std::uint32_t counter) noexcept {
+  const ZydisDecodedOperand* memory = OperandOf(i);
+  if (memory == nullptr || c->operands.count == kMaxItems) return;
+  const bool tile = i.tile;
+  const std::uint32_t size = tile ? 1024 : std::max(i.load, i.store);
+  OperandRecord& r = c->operands.Add({});
+  r.limit[0] = size > kLineBytes ? kLineBytes : kLineBytes - size;
+  r.low = std::numeric_limits<double>::infinity();
+  r.high = 0;
+  r.instruction = i.address;
+  r.counter = counter;
+  r.size = size;
+  r.store = i.writes;
+  r.prefetch = IsPrefetch(i);
+  r.vector = CanReplace(i, *memory);
+  r.floats = i.raw.avx.vector_length >= 256 || IsFloatArithmetic(i);
+  constexpr int kBoth = kRaxSpilled | kXmm0Spilled;
+  Emitter e(c);
+  e.Spill(kRax);
+  e.Mark(kRaxSpilled);
+  EmitAddress(e, *memory);
+  e.Store(&r.last, kRax);
+  EmitOnXmm0(e, {0x0f, 0x11}, c->area->xmm0);  // movups
+  e.Mark(kBoth);
+  e.Bytes({0xf2, 0x48, 0x0f, 0x2a, 0xc0});              // cvtsi2sd xmm0, rax
+  EmitOnXmm0(e, {0xf2, 0x0f, 0x5d}, &r.low);            // minsd
+  EmitOnXmm0(e, {0xf2, 0x0f, 0x11}, &r.low);            // movsd
+  e.Bytes({0xf2, 0x48, 0x0f, 0x2a, 0xc0});              // cvtsi2sd xmm0, rax
+  EmitOnXmm0(e, {0xf2, 0x0f, 0x5f}, &r.high);           // maxsd
+  EmitOnXmm0(e, {0xf2, 0x0f, 0x11}, &r.high);           // movsd
+  e.Bytes({0x66, 0x48, 0x0f, 0x6e, 0xc0});              // movq xmm0, rax
+  EmitOnXmm0(e, {0x66, 0x0f, 0xdb}, c->area->in_line);  // pand
+  EmitOnXmm0(e, {0x66, 0x0f, 0x66}, r.limit);           // pcmpgtd
+  EmitOnXmm0(e, {0x66, 0x0f, 0xdb}, c->area->one);      // pand
+  EmitOnXmm0(e, {0x66, 0x0f, 0xd4}, r.crossings);       // paddq
+  EmitOnXmm0(e, {0x66, 0x0f, 0x7f}, r.crossings);       // movdqa
+  EmitOnXmm0(e, {0x0f, 0x10}, c->area->xmm0);           // movups
+  e.Mark(kRaxSpilled);
+  e.Unspill(kRax);
+  e.Mark();
+}
+
+bool EmitRedirected(Context* c, const Instruction& i) noexcept {
+  const std::vector<RedirectedOperand>& operands = CurrentTranslation().redirection->operands;
+  const auto found = std::lower_bound(
+      operands.begin(), operands.end(), i.address,
+      [](const RedirectedOperand& o, std::uint64_t address) { return o.instruction < address; });
+  if (found == operands.end() || found->instruction != i.address) return false;
+  // Another instruction may have taken the place of the recorded one.
+  const ZydisDecodedOperand* memory = OperandOf(i);
+  if (memory == nullptr || !CanReplace(i, *memory)) return false;
+  const auto* from = PointerTo<const std::uint8_t>(i.address);
+  const std::size_t modrm = i.raw.raw.modrm.offset;
+  const std::size_t sib = (from[modrm] & 7) == 4 ? 1 : 0;
+  const std::size_t rest = modrm + 1 + sib + i.raw.raw.disp.size / 8;
+  const std::size_t tail = i.raw.length - rest;
+  const std::size_t length = modrm + 5 + tail;
+  std::uint8_t copy[ZYDIS_MAX_INSTRUCTION_LENGTH + 4];
+  std::memcpy(copy, from, modrm);
+  MakeOrdinary(copy + modrm - 1, i);
+  copy[modrm] = static_cast<std::uint8_t>((from[modrm] & 0x38) | 0x05);  // [rip + disp32]
+  const auto near = static_cast<std::int32_t>(c->area->lines + found->place - c->code -
+                                              static_cast<std::ptrdiff_t>(length));
+  std::memcpy(copy + modrm + 1, &near, 4);
+  std::memcpy(copy + modrm + 5, from + rest, tail);
+  Emitter e(c);
+  e.Copy(copy, length);
+  c->mark.address = i.end();
+  e.Mark();
+  return true;
+}
+
+void PrepareArea(Context* c) noexcept {
+  c->operands.count = 0;
+  const Translation& translation = CurrentTranslation();
+  c->area->in_line[0] = kLineBytes - 1;
+  c->area->one[0] = 1;
+  if (translation.redirection == nullptr) return;
+  const std::vector<std::uint8_t>& lines = translation.redirection->lines;
+  std::memcpy(c->area->lines, lines.data(), std::min(lines.size(), sizeof c->area->lines));
+}
+
+}  // namespace topdnn
+
+#endif  // __x86_64__

@@ -1,0 +1,244 @@
+#include "harness/experiments/core_experiment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+
+#include "harness/counters/clock.h"
+#include "harness/exact/counter.h"
+#include "harness/exact/translated_run.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr int kRounds = 6;  // the fewest that give an interval
+constexpr int kModes = 3;
+constexpr int kMostSamples = 10;
+constexpr double kSampleSeconds = 30e-6;  // of calls that are timed together
+constexpr double kModeSeconds = 4e-3;     // of one mode in a round, at least one sample
+// Counting once with the addresses of operands, and twice without, as a multiple of the time.
+constexpr double kLearnFactor = 10;
+constexpr double kTranslateSeconds = 4e-3;  // of one run in the translator, beyond the call's time
+// A shorter stage is mostly its call.
+constexpr double kShortest = 2e-6;
+
+// What runs in one mode of a round, also within the translator.
+struct TimedCalls {
+  Action run;
+  TickClock clock;
+  int warmups = 1, samples = 1, calls = 1;
+  std::vector<double> whole, work;  // seconds of a call, by sample
+
+  void Prepare() {
+    whole.assign(static_cast<std::size_t>(samples), 0);
+    work.assign(static_cast<std::size_t>(samples), 0);
+  }
+  void operator()() {
+    for (int k = 0; k < warmups; ++k) run();
+    for (std::size_t s = 0; s < whole.size(); ++s) {
+      const std::uint64_t waited = WaitedForTeams();
+      const std::uint64_t start = clock.now();
+      for (int k = 0; k < calls; ++k) run();
+      const std::uint64_t ticks = clock.now() - start;
+      const double each = clock.seconds_per_tick / calls;
+      whole[s] = static_cast<double>(ticks) * each;
+      work[s] = static_cast<double>(ticks - (WaitedForTeams() - waited)) * each;
+    }
+  }
+};
+
+// The lower quartile: an interruption only lengthens a sample.
+double QuartileOf(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 4];
+}
+
+enum class Mode { kNative, kTranslated, kRedirected };
+
+// One region in all modes.
+class Rounds {
+ public:
+  // `seconds`: about, of a call.
+  Rounds(Action run, double seconds, const Redirection* redirection)
+      : calls_{.run = run, .clock = BestClock(), .whole = {}, .work = {}},
+        redirection_(redirection) {
+    const double call = std::max(seconds, 1e-8);
+    calls_.calls = std::max(1, static_cast<int>(kSampleSeconds / call));
+    const double sample = call * calls_.calls;
+    calls_.samples = std::clamp(static_cast<int>(kModeSeconds / sample), 1, kMostSamples);
+    calls_.warmups = calls_.samples > 1 ? 2 : 1;
+    calls_.Prepare();
+  }
+
+  // Sets *why if a part ran untranslated.
+  CoreRound Run(bool reversed, std::string* why) {
+    CoreRound round;
+    for (int k = 0; k < kModes; ++k) {
+      const auto mode = static_cast<Mode>(reversed ? kModes - 1 - k : k);
+      std::string missed = RunOnce(mode);
+      if (!missed.empty()) *why = std::move(missed);
+      const double work = QuartileOf(calls_.work);
+      if (mode == Mode::kNative) round.native = QuartileOf(calls_.whole);
+      if (mode == Mode::kTranslated) round.translated = QuartileOf(calls_.whole);
+      (mode == Mode::kRedirected ? round.redirected_work : round.translated_work) = work;
+    }
+    return round;
+  }
+
+ private:
+  std::string RunOnce(Mode mode) {
+    if (mode == Mode::kNative) {
+      calls_();
+      return "";
+    }
+    return RunUncounted([](void* calls) { (*static_cast<TimedCalls*>(calls))(); }, &calls_,
+                        mode == Mode::kRedirected ? redirection_ : nullptr, calls_.clock.now);
+  }
+
+  TimedCalls calls_;
+  const Redirection* redirection_;
+};
+
+// What following a team costs, from an empty one.
+TeamCost CostOfTeam(int threads) {
+  auto team = [threads] {
+#pragma omp parallel num_threads(threads)
+    asm volatile("" : : : "memory");
+  };
+  const Redirection none;
+  Rounds rounds(Action::Of(team), 2e-6, &none);
+  std::vector<double> whole, work;
+  for (int k = 0; k < kRounds; ++k) {
+    std::string why;
+    const CoreRound round = rounds.Run(k % 2 != 0, &why);
+    whole.push_back(std::max(0.0, round.translated - round.native));
+    work.push_back(round.redirected_work);
+  }
+  return {QuartileOf(whole), QuartileOf(work)};
+}
+
+double InstructionsOf(const ExactCounts& counts) {
+  return static_cast<double>(counts.instructions - counts.openmp_instructions);
+}
+
+class Experiment {
+ public:
+  Experiment(const CoreSubject& subject, const CoreExperimentOptions& options)
+      : subject_(subject), options_(options), clock_(BestClock()) {}
+
+  std::vector<StageCore> Run() {
+    const std::size_t n = subject_.stages.size();
+    std::vector<StageCore> result(n);
+    RunSequence();
+    const std::vector<double> seconds = RunSequence();
+    Choose(seconds, &result);
+    if (subject_.threads > 1) team_ = CostOfTeam(subject_.threads);
+    if (subject_.before_iteration) subject_.before_iteration();
+    for (std::size_t i = 0; i < n; ++i) {
+      if (Cancelled()) result[i].reason = "interrupted";
+      if (options_.progress) {
+        options_.progress(fmt::format("core experiment: {}", subject_.stages[i].name),
+                          static_cast<double>(i) / static_cast<double>(n));
+      }
+      subject_.stages[i].run();
+      if (!result[i].reason.empty()) continue;
+      MeasureStage(i, &result[i]);
+      if (!result[i].reason.empty()) result[i].rounds.clear();
+      subject_.stages[i].run();
+    }
+    return result;
+  }
+
+ private:
+  bool Cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
+
+  std::vector<double> RunSequence() const {
+    std::vector<double> seconds;
+    if (subject_.before_iteration) subject_.before_iteration();
+    for (const TimedStage& stage : subject_.stages) {
+      const std::uint64_t start = clock_.now();
+      stage.run();
+      seconds.push_back(clock_.SecondsBetween(start, clock_.now()).value_or(0));
+    }
+    return seconds;
+  }
+
+  // About, of the whole experiment on a stage.
+  static double CostOf(double seconds) {
+    const double mode = std::max(2 * seconds, std::min(kModeSeconds, (2 + kMostSamples) * seconds));
+    return kLearnFactor * seconds + kRounds * (kModes * mode + 2 * kTranslateSeconds);
+  }
+
+  // Leaves out the shortest stages if the time does not suffice.
+  void Choose(const std::vector<double>& seconds, std::vector<StageCore>* result) const {
+    std::vector<std::size_t> order(seconds.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return seconds[a] > seconds[b]; });
+    double cost = 0;
+    for (const std::size_t i : order) {
+      if (seconds[i] < kShortest) {
+        (*result)[i].reason = fmt::format("too short: {:.1f} us", seconds[i] * 1e6);
+        continue;
+      }
+      const double own = CostOf(seconds[i]);
+      if (cost + own > options_.seconds) {
+        (*result)[i].reason =
+            fmt::format("the experiment's {:.0f} s went to longer stages", options_.seconds);
+        continue;
+      }
+      cost += own;
+    }
+  }
+
+  void MeasureStage(std::size_t i, StageCore* stage) const {
+    const Action run = subject_.stages[i].run;
+    const std::uint64_t start = clock_.now();
+    run();
+    const double seconds = clock_.SecondsBetween(start, clock_.now()).value_or(0);
+    const LearnedRegion learned = Learn(run, stage);
+    if (!stage->reason.empty()) return;
+    stage->teams = {team_.whole * static_cast<double>(learned.teams),
+                    team_.work * static_cast<double>(learned.teams)};
+    Rounds rounds(run, seconds, learned.redirection.get());
+    for (int k = 0; k < kRounds && !Cancelled() && stage->reason.empty(); ++k) {
+      stage->rounds.push_back(rounds.Run(k % 2 != 0, &stage->reason));
+    }
+  }
+
+  // Finds the operands, and counts what is executed with and without them.
+  LearnedRegion Learn(const Action& run, StageCore* stage) const {
+    LearnedRegion learned = LearnOperands(run.function, run.context, subject_.tensors);
+    if (!learned.counts.complete) {
+      stage->reason = "not all of its code is translated: " + learned.counts.incomplete_reason;
+      return learned;
+    }
+    const ExactCounts again = ExactCounter::Count(run.function, run.context);
+    const ExactCounts redirected = CountRedirected(run.function, run.context, *learned.redirection);
+    stage->counts = {.instructions = InstructionsOf(learned.counts),
+                     .instructions_again = InstructionsOf(again),
+                     .instructions_redirected = InstructionsOf(redirected),
+                     .redirected_bytes = learned.redirected_bytes,
+                     .kept_bytes = learned.kept_bytes,
+                     .crossings_added = learned.redirected_crossings - learned.crossings};
+    return learned;
+  }
+
+  const CoreSubject& subject_;
+  const CoreExperimentOptions& options_;
+  TickClock clock_;
+  TeamCost team_;
+};
+
+}  // namespace
+
+std::vector<StageCore> RunCoreExperiment(const CoreSubject& subject,
+                                         const CoreExperimentOptions& options) {
+  return Experiment(subject, options).Run();
+}
+
+}  // namespace topdnn

@@ -1,0 +1,105 @@
+#include "harness/experiments/core_times.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "harness/statistics/interval.h"
+#include "harness/statistics/summary.h"
+
+namespace topdnn {
+
+namespace {
+
+// Two calls that wait for each other's threads differ in their instructions; a redirected one may
+// differ by this many times as much.
+constexpr double kNaturalFactor = 3;
+
+std::string WhyNotTheSameWork(const CoreCounts& counts) {
+  const double difference = std::abs(counts.instructions_redirected - counts.instructions);
+  const double allowed =
+      std::max(kSameCoreInstructions * counts.instructions,
+               kNaturalFactor * std::abs(counts.instructions_again - counts.instructions));
+  if (difference > allowed) {
+    return fmt::format(
+        "its values decide what it executes: {:.6g} instructions on its data, {:.6g} on lines in "
+        "L1",
+        counts.instructions, counts.instructions_redirected);
+  }
+  const double bytes = counts.redirected_bytes + counts.kept_bytes;
+  if (!(bytes > 0)) return "no vector instruction reads or writes its data";
+  const double kept = counts.kept_bytes / bytes;
+  if (kept > kMostKept) {
+    return fmt::format(
+        "{:.0f} % of the bytes of its data are moved by instructions that cannot be redirected "
+        "(integers, gathers, tiles, strings)",
+        kept * 100);
+  }
+  return "";
+}
+
+double Clamp(double share) { return std::clamp(share, 0.0, 1.0); }
+
+// Times of a round without what following the teams costs.
+struct Times {
+  std::vector<double> native, translated, work, redirected;
+  std::vector<double> to_native, to_work;  // translated / native, redirected / translated work
+};
+
+Times TimesOf(std::span<const CoreRound> rounds, const TeamCost& teams) {
+  Times times;
+  for (const CoreRound& round : rounds) {
+    const double translated = round.translated - teams.whole;
+    const double work = round.translated_work - teams.work;
+    const double redirected = round.redirected_work - teams.work;
+    if (!(round.native > 0 && translated > 0 && work > 0 && redirected > 0)) continue;
+    times.native.push_back(round.native);
+    times.translated.push_back(translated);
+    times.work.push_back(work);
+    times.redirected.push_back(redirected);
+    times.to_native.push_back(translated / round.native);
+    times.to_work.push_back(redirected / work);
+  }
+  return times;
+}
+
+}  // namespace
+
+CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& counts,
+                        const TeamCost& teams, double hertz) {
+  if (std::string why = WhyNotTheSameWork(counts); !why.empty()) return {{}, std::move(why)};
+  const Times times = TimesOf(rounds, teams);
+  const std::optional<Interval> ratio = MedianInterval(times.to_work);
+  const std::optional<Interval> seconds = MedianInterval(times.redirected);
+  if (!ratio || !seconds) {
+    return {{}, fmt::format("too few rounds for an interval: {}", times.to_work.size())};
+  }
+  const double to_native = Median(times.to_native);
+  if (std::abs(to_native - 1) > kMostOffNative) {
+    return {{}, fmt::format("its translated code takes {:.2f} x as long as its own", to_native)};
+  }
+  if (ratio->low > 1 + kCoreShareError) {
+    return {{},
+            fmt::format("it takes {:.2f} to {:.2f} x as long with its data in L1", ratio->low,
+                        ratio->high)};
+  }
+  // An access that crosses lines takes a load port, or a store port, once more.
+  const double crossings = hertz > 0 ? counts.crossings_added / hertz : 0;
+  const double error = kCoreShareError + std::abs(crossings) / Median(times.work);
+  CoreResult result;
+  result.beyond_l1 = {Clamp(1 - ratio->high - error), Clamp(1 - ratio->low + error)};
+  // The native code may take as much less or more than the translated one.
+  const double scale = 1 / to_native;
+  result.core_seconds = {seconds->low * std::min(1.0, scale) - std::max(0.0, crossings),
+                         seconds->high * std::max(1.0, scale) - std::min(0.0, crossings)};
+  result.core_seconds.low = std::max(0.0, result.core_seconds.low);
+  result.native_seconds = Median(times.native);
+  result.translated_seconds = Median(times.work);
+  result.redirected_seconds = Median(times.redirected);
+  result.waiting_seconds = std::max(0.0, Median(times.translated) - Median(times.work));
+  return {result, ""};
+}
+
+}  // namespace topdnn

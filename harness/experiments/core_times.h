@@ -1,0 +1,63 @@
+// What the times of a region say about its time with all data in L1. Pure.
+//
+// In a round the same calls are timed natively (N), translated (T), and translated with the data in
+// L1 (R; harness/exact/translated_run.h). 1 - R/T is the share of the time that waits for data
+// beyond L1, and R is the time without these waits: it does not depend on where the data were.
+
+#ifndef TOPDNN_HARNESS_EXPERIMENTS_CORE_TIMES_H_
+#define TOPDNN_HARNESS_EXPERIMENTS_CORE_TIMES_H_
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "harness/results/experiment_results.h"
+
+namespace topdnn {
+
+// Seconds of a call, from one round.
+struct CoreRound {
+  double native = 0;
+  double translated = 0;  // as long as `native`, if translation costs nothing
+  // Without the time to start OpenMP teams and to wait for them.
+  double translated_work = 0;
+  double redirected_work = 0;
+};
+
+// Of one call.
+struct CoreCounts {
+  double instructions = 0;        // without those of the OpenMP runtime
+  double instructions_again = 0;  // of a second call: waiting loops differ by themselves
+  double instructions_redirected = 0;
+  double redirected_bytes = 0;
+  double kept_bytes = 0;       // of its data, moved by instructions that are not redirected
+  double crossings_added = 0;  // of cache lines, by redirected operands; below 0: fewer
+};
+
+// What translation adds to a call by following its OpenMP teams.
+struct TeamCost {
+  double whole = 0;  // seconds, in `translated`
+  double work = 0;   // seconds, in `translated_work` and `redirected_work`
+};
+
+struct CoreJudgement {
+  std::optional<CoreResult> result;
+  std::string reason;  // why there is none; or empty
+};
+
+// Translated code may take this much more or less than native code: it lies elsewhere in memory.
+inline constexpr double kMostOffNative = 0.06;
+// The instructions of a region that executes other code on other values differ by more.
+inline constexpr double kSameCoreInstructions = 0.0002;
+// More bytes that stay where they are would leave waits in R.
+inline constexpr double kMostKept = 0.05;
+// R/T of regions whose data L1 holds anyway differs from 1 by this much.
+inline constexpr double kCoreShareError = 0.02;
+
+// `hertz`: of the core; 0: not known.
+CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& counts,
+                        const TeamCost& teams, double hertz);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_EXPERIMENTS_CORE_TIMES_H_
