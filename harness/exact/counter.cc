@@ -327,6 +327,7 @@ std::string RunUncounted(void (*function)(void*), void* argument, const Redirect
 }
 
 std::uint64_t WaitedForTeams() noexcept { return WaitedTicks(); }
+TeamTicks TimeInTeams() noexcept { return TicksInTeams(); }
 
 }  // namespace topdnn
 
@@ -356,6 +357,7 @@ std::string RunUncounted(void (*)(void*), void*, const Redirection*, std::uint64
 }
 
 std::uint64_t WaitedForTeams() noexcept { return 0; }
+TeamTicks TimeInTeams() noexcept { return {}; }
 
 }  // namespace topdnn
 

@@ -56,12 +56,15 @@ std::atomic<std::uint64_t> region{0};
 
 std::uint64_t (*team_clock)() noexcept = nullptr;  // null: teams are not timed
 std::uint64_t waited = 0;
+std::uint64_t in_teams = 0;               // of outermost teams, from their start to their end
+std::atomic<std::uint64_t> in_shares{0};  // of their shares, over all threads
 
 // A thread's share, in translated code: notes how long it took.
 void RunTimedShare(TeamCall* call) {
   const std::uint64_t start = team_clock();
   call->function(call->data);
   const std::uint64_t ticks = team_clock() - start;
+  if (omp_get_level() <= 1) in_shares += ticks;
   const std::atomic_ref<std::uint64_t> longest(call->longest);
   std::uint64_t other = longest;
   while (other < ticks && !longest.compare_exchange_weak(other, ticks)) {
@@ -75,7 +78,10 @@ void RunTimedTeam(long a, TeamCall* call, long b, long d, long e, long f, long g
   const bool outermost = omp_get_level() == 0;
   const std::uint64_t start = team_clock();
   reinterpret_cast<Start>(call->entry)(a, call, b, d, e, f, g, h);
-  if (outermost) waited += team_clock() - start - call->longest;
+  if (!outermost) return;
+  const std::uint64_t ticks = team_clock() - start;
+  waited += ticks - call->longest;
+  in_teams += ticks;
 }
 
 thread_local Context* own = nullptr;  // a worker's context, kept between regions
@@ -173,9 +179,13 @@ void RunTeamCall(void* argument) {
 void TimeTeams(std::uint64_t (*clock)() noexcept) {
   team_clock = clock;
   waited = 0;
+  in_teams = 0;
+  in_shares = 0;
 }
 
 std::uint64_t WaitedTicks() noexcept { return waited; }
+
+TeamTicks TicksInTeams() noexcept { return {in_teams, in_shares}; }
 
 std::map<int, std::uint64_t> ThreadTimes() {
   std::map<int, std::uint64_t> times;

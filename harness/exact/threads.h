@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/exact/context.h"
+#include "harness/exact/translated_run.h"
 
 namespace topdnn {
 
@@ -34,6 +35,7 @@ bool IsTeamRuntime(std::uint64_t address) noexcept;  // whether the address is i
 // the team.
 void TimeTeams(std::uint64_t (*clock)() noexcept);
 std::uint64_t WaitedTicks() noexcept;
+TeamTicks TicksInTeams() noexcept;
 
 // CPU time of each thread of the process in ns, by thread id.
 std::map<int, std::uint64_t> ThreadTimes();

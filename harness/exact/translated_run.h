@@ -53,6 +53,14 @@ std::string RunUncounted(void (*function)(void*), void* argument, const Redirect
 // not even its longest share ran. These are the start of teams and waiting at their end.
 std::uint64_t WaitedForTeams() noexcept;
 
+// Ticks of OpenMP teams in such a region since its start. A thread that has no share while another
+// works waits for it: while a team exists, for the longest share; otherwise for the calling thread.
+struct TeamTicks {
+  std::uint64_t teams = 0;   // from the start to the end of each
+  std::uint64_t shares = 0;  // summed over the threads of each
+};
+TeamTicks TimeInTeams() noexcept;
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_HARNESS_EXACT_TRANSLATED_RUN_H_

@@ -30,23 +30,30 @@ constexpr double kShortest = 2e-6;
 struct TimedCalls {
   Action run;
   TickClock clock;
+  int threads = 1;
   int warmups = 1, samples = 1, calls = 1;
-  std::vector<double> whole, work;  // seconds of a call, by sample
+  std::vector<double> whole, work, idle;  // seconds of a call, by sample
 
   void Prepare() {
     whole.assign(static_cast<std::size_t>(samples), 0);
     work.assign(static_cast<std::size_t>(samples), 0);
+    idle.assign(static_cast<std::size_t>(samples), 0);
   }
   void operator()() {
     for (int k = 0; k < warmups; ++k) run();
     for (std::size_t s = 0; s < whole.size(); ++s) {
       const std::uint64_t waited = WaitedForTeams();
+      const TeamTicks before = TimeInTeams();
       const std::uint64_t start = clock.now();
       for (int k = 0; k < calls; ++k) run();
       const std::uint64_t ticks = clock.now() - start;
       const double each = clock.seconds_per_tick / calls;
       whole[s] = static_cast<double>(ticks) * each;
       work[s] = static_cast<double>(ticks - (WaitedForTeams() - waited)) * each;
+      const TeamTicks after = TimeInTeams();
+      const double busy = static_cast<double>(ticks - (after.teams - before.teams)) +
+                          static_cast<double>(after.shares - before.shares);
+      idle[s] = std::max(0.0, static_cast<double>(ticks) - busy / threads) * each;
     }
   }
 };
@@ -62,9 +69,14 @@ enum class Mode { kNative, kTranslated, kRedirected };
 // One region in all modes.
 class Rounds {
  public:
-  // `seconds`: about, of a call.
-  Rounds(Action run, double seconds, const Redirection* redirection)
-      : calls_{.run = run, .clock = BestClock(), .whole = {}, .work = {}},
+  // `seconds`: about, of a call; `threads`: that may work in it.
+  Rounds(Action run, double seconds, int threads, const Redirection* redirection)
+      : calls_{.run = run,
+               .clock = BestClock(),
+               .threads = threads,
+               .whole = {},
+               .work = {},
+               .idle = {}},
         redirection_(redirection) {
     const double call = std::max(seconds, 1e-8);
     calls_.calls = std::max(1, static_cast<int>(kSampleSeconds / call));
@@ -83,7 +95,10 @@ class Rounds {
       if (!missed.empty()) *why = std::move(missed);
       const double work = QuartileOf(calls_.work);
       if (mode == Mode::kNative) round.native = QuartileOf(calls_.whole);
-      if (mode == Mode::kTranslated) round.translated = QuartileOf(calls_.whole);
+      if (mode == Mode::kTranslated) {
+        round.translated = QuartileOf(calls_.whole);
+        round.idle = QuartileOf(calls_.idle);
+      }
       (mode == Mode::kRedirected ? round.redirected_work : round.translated_work) = work;
     }
     return round;
@@ -110,7 +125,7 @@ TeamCost CostOfTeam(int threads) {
     asm volatile("" : : : "memory");
   };
   const Redirection none;
-  Rounds rounds(Action::Of(team), 2e-6, &none);
+  Rounds rounds(Action::Of(team), 2e-6, threads, &none);
   std::vector<double> whole, work;
   for (int k = 0; k < kRounds; ++k) {
     std::string why;
@@ -204,7 +219,7 @@ class Experiment {
     if (!stage->reason.empty()) return;
     stage->teams = {team_.whole * static_cast<double>(learned.teams),
                     team_.work * static_cast<double>(learned.teams)};
-    Rounds rounds(run, seconds, learned.redirection.get());
+    Rounds rounds(run, seconds, subject_.threads, learned.redirection.get());
     for (int k = 0; k < kRounds && !Cancelled() && stage->reason.empty(); ++k) {
       stage->rounds.push_back(rounds.Run(k % 2 != 0, &stage->reason));
     }

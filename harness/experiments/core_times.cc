@@ -67,6 +67,22 @@ Times TimesOf(std::span<const CoreRound> rounds, const TeamCost& teams) {
 
 }  // namespace
 
+std::optional<Interval> WaitingShare(std::span<const CoreRound> rounds, const TeamCost& teams) {
+  constexpr double kError = 0.01;
+  std::vector<double> shares, doubts;
+  for (const CoreRound& round : rounds) {
+    const double whole = round.translated - teams.whole;
+    if (!(whole > 0)) continue;
+    shares.push_back((round.idle - teams.whole) / whole);
+    // (what following a team costs is measured with an empty one)
+    doubts.push_back(kError + teams.whole / 2 / whole);
+  }
+  const std::optional<Interval> share = MedianInterval(shares);
+  if (!share) return std::nullopt;
+  const double doubt = Median(doubts);
+  return Interval{Clamp(share->low - doubt), Clamp(share->high + doubt)};
+}
+
 CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& counts,
                         const TeamCost& teams, double hertz) {
   if (std::string why = WhyNotTheSameWork(counts); !why.empty()) return {{}, std::move(why)};

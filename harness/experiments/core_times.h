@@ -22,6 +22,8 @@ struct CoreRound {
   // Without the time to start OpenMP teams and to wait for them.
   double translated_work = 0;
   double redirected_work = 0;
+  // Of `translated`, the time in which a thread waited for others, as a mean over the threads.
+  double idle = 0;
 };
 
 // Of one call.
@@ -53,6 +55,11 @@ inline constexpr double kSameCoreInstructions = 0.0002;
 inline constexpr double kMostKept = 0.05;
 // R/T of regions whose data L1 holds anyway differs from 1 by this much.
 inline constexpr double kCoreShareError = 0.02;
+
+// 95 %: the share of the time, over all threads, in which threads wait for each other: to start, at
+// the end of a team, and while one thread works alone. Waits at barriers within a team are not
+// seen. Absent if there are too few rounds.
+std::optional<Interval> WaitingShare(std::span<const CoreRound> rounds, const TeamCost& teams);
 
 // `hertz`: of the core; 0: not known.
 CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& counts,
