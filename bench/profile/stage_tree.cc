@@ -42,11 +42,31 @@ Interval BeyondL1(const CoreResult& core, const Record& record, double hertz) {
   const Interval time = TimeOf(record);
   const auto code = record.events.find("exact/code_bytes");
   const bool known = code != record.events.end() && code->second && hertz > 0;
-  const double repeated = core.beyond_l1.low * std::min(1.0, core.native_seconds / time.high);
+  // Waiting for threads is in the time of the call, but not in that of the core. It differs from
+  // call to call.
+  constexpr double kWaitingVaries = 0.5;
+  const double waits = core.waiting_seconds;
+  const double repeated = core.beyond_l1.low * std::min(1.0, core.translated_seconds / time.high);
   const double cold = known ? ColdCodeSeconds(*code->second, hertz) : time.low;
-  const double low = std::max(repeated, 1 - (core.core_seconds.high + cold) / time.low);
-  const double high = 1 - core.core_seconds.low / time.high;
+  const double least_core = core.core_seconds.low + (1 - kWaitingVaries) * waits;
+  const double most_core = core.core_seconds.high + (1 + kWaitingVaries) * waits;
+  const double low = std::max(repeated, 1 - (most_core + cold) / time.low);
+  const double high = 1 - least_core / time.high;
   return {std::clamp(std::min(low, high), 0.0, 1.0), std::clamp(high, 0.0, 1.0)};
+}
+
+// The share was measured over repeated calls. In the network a call takes longer, and the threads
+// may wait as long as there, or as much longer as the call takes. ASSUMED: barriers within a
+// kernel, which are not seen, wait at most as long again.
+std::optional<Interval> WaitingOf(const Record& record) {
+  constexpr double kOwnBarriers = 2;
+  if (!record.waiting) return std::nullopt;
+  Interval waiting = *record.waiting;
+  waiting.high = std::min(1.0, kOwnBarriers * waiting.high);
+  if (!IsHot(record) && record.core_experiment) {
+    waiting.low *= std::min(1.0, record.core_experiment->native_seconds / TimeOf(record).high);
+  }
+  return waiting;
 }
 
 std::optional<Interval> ExperimentOf(const Record& record, const char* node) {
@@ -77,6 +97,7 @@ TreeEvidence EvidenceOf(const BoundsMachine& machine, const Record& record,
     evidence.beyond_l1 =
         BeyondL1(*record.core_experiment, record, ClockOf(machine, record).hertz_low);
   }
+  evidence.waiting = WaitingOf(record);
   evidence.beyond_l2 = ExperimentOf(record, "Memory_Bound");
   evidence.l3 = ExperimentOf(record, "L3_Bound");
   evidence.dram = ExperimentOf(record, "DRAM_Bound");

@@ -240,6 +240,7 @@ class Experiment {
                      .redirected_bytes = learned.redirected_bytes,
                      .kept_bytes = learned.kept_bytes,
                      .crossings_added = learned.redirected_crossings - learned.crossings};
+    stage->reason = WhyNotTheSameWork(stage->counts);
     return learned;
   }
 

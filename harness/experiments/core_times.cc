@@ -17,29 +17,6 @@ namespace {
 // differ by this many times as much.
 constexpr double kNaturalFactor = 3;
 
-std::string WhyNotTheSameWork(const CoreCounts& counts) {
-  const double difference = std::abs(counts.instructions_redirected - counts.instructions);
-  const double allowed =
-      std::max(kSameCoreInstructions * counts.instructions,
-               kNaturalFactor * std::abs(counts.instructions_again - counts.instructions));
-  if (difference > allowed) {
-    return fmt::format(
-        "its values decide what it executes: {:.6g} instructions on its data, {:.6g} on lines in "
-        "L1",
-        counts.instructions, counts.instructions_redirected);
-  }
-  const double bytes = counts.redirected_bytes + counts.kept_bytes;
-  if (!(bytes > 0)) return "no vector instruction reads or writes its data";
-  const double kept = counts.kept_bytes / bytes;
-  if (kept > kMostKept) {
-    return fmt::format(
-        "{:.0f} % of the bytes of its data are moved by instructions that cannot be redirected "
-        "(integers, gathers, tiles, strings)",
-        kept * 100);
-  }
-  return "";
-}
-
 double Clamp(double share) { return std::clamp(share, 0.0, 1.0); }
 
 // Times of a round without what following the teams costs.
@@ -81,6 +58,29 @@ std::optional<Interval> WaitingShare(std::span<const CoreRound> rounds, const Te
   if (!share) return std::nullopt;
   const double doubt = Median(doubts);
   return Interval{Clamp(share->low - doubt), Clamp(share->high + doubt)};
+}
+
+std::string WhyNotTheSameWork(const CoreCounts& counts) {
+  const double difference = std::abs(counts.instructions_redirected - counts.instructions);
+  const double allowed =
+      std::max(kSameCoreInstructions * counts.instructions,
+               kNaturalFactor * std::abs(counts.instructions_again - counts.instructions));
+  if (difference > allowed) {
+    return fmt::format(
+        "its values decide what it executes: {:.6g} instructions on its data, {:.6g} on lines in "
+        "L1",
+        counts.instructions, counts.instructions_redirected);
+  }
+  const double bytes = counts.redirected_bytes + counts.kept_bytes;
+  if (!(bytes > 0)) return "no vector instruction reads or writes its data";
+  const double kept = counts.kept_bytes / bytes;
+  if (kept > kMostKept) {
+    return fmt::format(
+        "{:.0f} % of the bytes of its data are moved by instructions that cannot be redirected "
+        "(integers, gathers, tiles, strings)",
+        kept * 100);
+  }
+  return "";
 }
 
 CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& counts,

@@ -61,6 +61,9 @@ inline constexpr double kCoreShareError = 0.02;
 // seen. Absent if there are too few rounds.
 std::optional<Interval> WaitingShare(std::span<const CoreRound> rounds, const TeamCost& teams);
 
+// Why a redirected call is not the same work, or not with its data in L1; empty: it is.
+std::string WhyNotTheSameWork(const CoreCounts& counts);
+
 // `hertz`: of the core; 0: not known.
 CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& counts,
                         const TeamCost& teams, double hertz);

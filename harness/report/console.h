@@ -4,7 +4,9 @@
 #ifndef TOPDNN_HARNESS_REPORT_CONSOLE_H_
 #define TOPDNN_HARNESS_REPORT_CONSOLE_H_
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/report/stage_table.h"
@@ -20,6 +22,10 @@ struct ConsoleOptions {
   // Experiments that were asked for by name: their own tables are printed. The results of those by
   // default are in the tree.
   std::vector<std::string> experiments{};
+
+  bool AsksFor(std::string_view experiment) const {
+    return std::find(experiments.begin(), experiments.end(), experiment) != experiments.end();
+  }
 };
 
 // "network cnn, batch 64, dtype f32"; empty without a subject.

@@ -91,7 +91,7 @@ Json BillionsOf(std::optional<double> value) {
   return JsonNumber(value ? std::optional(*value * 1e-9) : std::nullopt);
 }
 
-// The experiments on threads and bandwidth; no keys without them.
+// The experiments on threads, bandwidth and data in L1; no keys without them.
 void AddExperiments(const Record& record, Json& json) {
   if (record.status == Status::kFailed) return;
   if (record.width_experiment) {
@@ -101,6 +101,19 @@ void AddExperiments(const Record& record, Json& json) {
                                 {"speedup", IntervalJson(result.speedup)},
                                 {"serial_share", IntervalJson(result.serial_share)},
                                 {"doubt", TextOrNull(result.doubt)}};
+  }
+  if (record.core_experiment || !record.core_reason.empty()) {
+    json["core"] = nullptr;
+    json["core_reason"] = TextOrNull(record.core_reason);
+  }
+  if (record.core_experiment) {
+    const CoreResult& result = *record.core_experiment;
+    json["core"] = {{"beyond_l1", IntervalJson(result.beyond_l1)},
+                    {"core_seconds", IntervalJson(result.core_seconds)},
+                    {"native_seconds", result.native_seconds},
+                    {"translated_seconds", result.translated_seconds},
+                    {"redirected_seconds", result.redirected_seconds},
+                    {"waiting_seconds", result.waiting_seconds}};
   }
   for (const BandwidthResult& result : record.bandwidth_experiment) {
     json["bandwidth_experiment"][result.resource] = {{"taken", JsonNumber(result.taken)},

@@ -78,6 +78,9 @@ struct Record {
   std::optional<WidthResult> width_experiment;
   std::vector<BandwidthResult> bandwidth_experiment;
   std::optional<CoreResult> core_experiment;
+  // 95 %: the share of its time, over all threads, in which threads wait for each other. It comes
+  // with core_experiment; absent on one thread.
+  std::optional<Interval> waiting;
   std::string core_reason;  // why there is no core_experiment although it was asked for; or empty
   // Every kind of evidence together, and what limits the record; why there is none, or why part of
   // the evidence is not used. A DEGRADED record has them, too, if they hold all the same.

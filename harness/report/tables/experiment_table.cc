@@ -140,9 +140,7 @@ const ReportRegistration kExperiment(TableReport{
     .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
-      const auto& names = options.experiments;
-      const bool requested = std::find(names.begin(), names.end(), "memory") != names.end();
-      return requested ? ExperimentTable(report, style, options.stages) : "";
+      return options.AsksFor("memory") ? ExperimentTable(report, style, options.stages) : "";
     }});
 
 }  // namespace

@@ -72,7 +72,39 @@ void AddSensitivity(const Record& record, Table& table) {
   table.Add(std::move(row));
 }
 
+void AddCore(const Record& record, Table& table) {
+  if (!record.core_experiment) return;
+  const CoreResult& result = *record.core_experiment;
+  table.Add({record.name, WordsOf(record.pass),
+             record.seconds ? std::optional(record.seconds->median) : std::nullopt,
+             result.native_seconds, result.redirected_seconds, PercentText(result.beyond_l1)});
+}
+
 }  // namespace
+
+std::string CoreTable(const Report& report, const Style& style, const StageTableOptions& stages) {
+  Table table({{.name = "stage"},
+               {.name = "pass", .least = 9},
+               {.name = "time", .kind = Table::Kind::kTime},
+               {.name = "repeated", .kind = Table::Kind::kTime, .rank = 1},
+               {.name = "in L1", .kind = Table::Kind::kTime},
+               {.name = "beyond L1", .kind = Table::Kind::kRight, .unit = "%"}});
+  GroupedNames reasons;
+  for (const Record* shown : ShownStages(report, stages)) {
+    const Record& stage = *shown;
+    AddCore(stage, table);
+    if (!stage.core_reason.empty()) {
+      reasons.Add("not measured: " + stage.core_reason, LabelOf(stage));
+    }
+  }
+  const std::string text = DoubtsText(reasons, style);
+  if (table.empty()) return text.empty() ? "" : "\n" + text;
+  return Explained(
+             "Data in L1 by experiment: the time of a repeated call with its vector operands in "
+             "lines of L1, and the share of its time that waits beyond L1 (95 % interval)",
+             style) +
+         table.Text(style) + text;
+}
 
 std::string WidthTable(const Report& report, const Style& style, const StageTableOptions& stages) {
   constexpr Table::Kind kRight = Table::Kind::kRight;
@@ -136,6 +168,14 @@ const ReportRegistration kWidth(TableReport{
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return WidthTable(report, style, options.stages);
+    }});
+
+const ReportRegistration kCore(TableReport{
+    .name = "core",
+    .help = "",
+    .place = 3,
+    .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
+      return options.AsksFor("core") ? CoreTable(report, style, options.stages) : "";
     }});
 
 const ReportRegistration kBandwidth(TableReport{

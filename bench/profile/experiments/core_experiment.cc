@@ -1,0 +1,87 @@
+// The experiment on data in L1 (harness/experiments/core_experiment.h) on a plan.
+
+#include "harness/experiments/core_experiment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "bench/profile/experiments.h"
+#include "bench/workload/stage_calls.h"
+#include "harness/exact/counter.h"
+#include "kernels/kernel/run_failure.h"
+#include "kernels/kernel/thread_width.h"
+
+namespace topdnn {
+
+namespace {
+
+// Six rounds of three modes take about 20 times the step, and some milliseconds a stage.
+constexpr double kLeastSeconds = 10;
+
+void CheckCoreSubject(const ExperimentSubject&) {
+  const Availability available = ExactCounter::Probe();
+  if (!available.works) {
+    throw NothingMeasured("--experiment core: the exact counter does not work here: " +
+                          available.reason);
+  }
+}
+
+std::vector<StageCore> MeasureCore(const ExperimentSubject& on) {
+  const ThreadWidth width(on.plan.threads());
+  const StageCalls calls(on.plan);
+  auto feed = [&on] { on.images.FillNext(on.plan); };
+  const CoreSubject subject = {.stages = calls.stages(),
+                               .tensors = on.plan.BufferMemory(),
+                               .threads = on.plan.threads(),
+                               .before_iteration = Action::Of(feed)};
+  // Each stage runs some hundred times in turn: the updates would train on one gradient.
+  const std::vector<std::byte> state = on.plan.SaveState();
+  std::vector<StageCore> stages =
+      RunCoreExperiment(subject, {.seconds = std::max(kLeastSeconds, 6 * on.settings.seconds),
+                                  .cancel = on.settings.cancel,
+                                  .progress = on.settings.progress});
+  on.plan.RestoreState(state);
+  ThrowOnRunFailure();
+  return stages;
+}
+
+void AddTo(const std::vector<StageCore>& stages, int threads, const BoundsMachine& machine,
+           Report& report) {
+  if (stages.size() != report.stages.size()) return;  // interrupted
+  const double hertz = machine.seen.core_hertz_before.value_or(0);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    Record& record = report.stages[i];
+    record.core_reason = record.status >= Status::kInvalid
+                             ? fmt::format("the record is {}", NameOf(record.status))
+                             : stages[i].reason;
+    if (threads > 1) record.waiting = WaitingShare(stages[i].rounds, stages[i].teams);
+    if (!record.core_reason.empty()) continue;
+    CoreJudgement judged = JudgeCore(stages[i].rounds, stages[i].counts, stages[i].teams, hertz);
+    record.core_experiment = std::move(judged.result);
+    record.core_reason = std::move(judged.reason);
+  }
+}
+
+AddExperiment RunCore(const ExperimentSubject& subject) {
+  return [stages = MeasureCore(subject), threads = subject.plan.threads()](
+             const BoundsMachine& machine, Report& report) {
+    AddTo(stages, threads, machine, report);
+  };
+}
+
+const ExperimentRegistration kCore(
+    {.name = "core",
+     .help = "the time of each stage with all its data in L1, and how much of its time waits "
+             "beyond L1, by redirecting its vector operands",
+     .regimes = {Regime::kInNetwork, Regime::kIsolatedHot},
+     .check = CheckCoreSubject,
+     .run = RunCore,
+     .by_default = true});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,138 @@
+// The judgement of the experiment on data in L1: figures worked out by hand.
+
+#include "harness/experiments/core_times.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+// 6 rounds of 100 us native and `translated` us, and 60 us redirected, but 62 in the first.
+std::vector<CoreRound> Rounds(double translated = 101) {
+  std::vector<CoreRound> rounds(6, {.native = 100e-6,
+                                    .translated = translated * 1e-6,
+                                    .translated_work = translated * 1e-6,
+                                    .redirected_work = 60e-6});
+  rounds[0].redirected_work = 62e-6;
+  return rounds;
+}
+
+CoreCounts SameWork() {
+  return {.instructions = 1e6,
+          .instructions_again = 1e6,
+          .instructions_redirected = 1e6,
+          .redirected_bytes = 1e6};
+}
+
+TEST(CoreTimes, ShareBeyondL1) {
+  const CoreJudgement judged = JudgeCore(Rounds(100), SameWork(), {}, 4e9);
+  ASSERT_TRUE(judged.result) << judged.reason;
+  // 6 rounds: the interval of the median is the smallest and the largest, 60 and 62 of 100, each
+  // moved by the error of 2 points
+  EXPECT_NEAR(judged.result->beyond_l1.low, 0.38 - 0.02, 1e-9);
+  EXPECT_NEAR(judged.result->beyond_l1.high, 0.40 + 0.02, 1e-9);
+  EXPECT_NEAR(judged.result->core_seconds.low, 60e-6, 1e-12);
+  EXPECT_NEAR(judged.result->core_seconds.high, 62e-6, 1e-12);
+  EXPECT_NEAR(judged.result->native_seconds, 100e-6, 1e-12);
+  EXPECT_NEAR(judged.result->translated_seconds, 100e-6, 1e-12);
+  EXPECT_NEAR(judged.result->redirected_seconds, 60e-6, 1e-12);
+  EXPECT_EQ(judged.result->waiting_seconds, 0);
+}
+
+// What translation costs is not known to be in R as well: the seconds reach to R / 1.05.
+TEST(CoreTimes, TranslationWidensTheSeconds) {
+  const CoreJudgement slower = JudgeCore(Rounds(105), SameWork(), {}, 4e9);
+  ASSERT_TRUE(slower.result) << slower.reason;
+  EXPECT_NEAR(slower.result->core_seconds.low, 60e-6 / 1.05, 1e-12);
+  EXPECT_NEAR(slower.result->core_seconds.high, 62e-6, 1e-12);
+  const CoreJudgement faster = JudgeCore(Rounds(95), SameWork(), {}, 4e9);
+  ASSERT_TRUE(faster.result) << faster.reason;
+  EXPECT_NEAR(faster.result->core_seconds.low, 60e-6, 1e-12);
+  EXPECT_NEAR(faster.result->core_seconds.high, 62e-6 / 0.95, 1e-12);
+}
+
+// 3 us of starting teams belong to the translator, 10 us are waiting.
+TEST(CoreTimes, WaitingAndTeamsAreLeftOut) {
+  std::vector<CoreRound> rounds(6, {.native = 110e-6,
+                                    .translated = 113e-6,
+                                    .translated_work = 101e-6,
+                                    .redirected_work = 51e-6});
+  const CoreJudgement judged = JudgeCore(rounds, SameWork(), {.whole = 3e-6, .work = 1e-6}, 4e9);
+  ASSERT_TRUE(judged.result) << judged.reason;
+  EXPECT_NEAR(judged.result->beyond_l1.low, 0.5 - 0.02, 1e-9);
+  EXPECT_NEAR(judged.result->beyond_l1.high, 0.5 + 0.02, 1e-9);
+  EXPECT_NEAR(judged.result->waiting_seconds, 10e-6, 1e-12);
+}
+
+// 4e3 crossings fewer than in the region, a cycle each at 4 GHz: 1 us of 100.
+TEST(CoreTimes, CrossingsWidenTheInterval) {
+  CoreCounts counts = SameWork();
+  counts.crossings_added = -4e3;
+  const CoreJudgement judged = JudgeCore(Rounds(100), counts, {}, 4e9);
+  ASSERT_TRUE(judged.result) << judged.reason;
+  EXPECT_NEAR(judged.result->beyond_l1.low, 0.38 - 0.03, 1e-9);
+  EXPECT_NEAR(judged.result->beyond_l1.high, 0.40 + 0.03, 1e-9);
+  EXPECT_NEAR(judged.result->core_seconds.low, 60e-6, 1e-12);
+  EXPECT_NEAR(judged.result->core_seconds.high, 63e-6, 1e-12);
+}
+
+TEST(CoreTimes, SharesStayWithin0And1) {
+  std::vector<CoreRound> rounds(6, {100e-6, 100e-6, 100e-6, 101e-6});
+  const CoreJudgement judged = JudgeCore(rounds, SameWork(), {}, 0);
+  ASSERT_TRUE(judged.result) << judged.reason;
+  EXPECT_EQ(judged.result->beyond_l1.low, 0);
+  EXPECT_NEAR(judged.result->beyond_l1.high, 0.01, 1e-9);
+}
+
+std::string ReasonOf(const std::vector<CoreRound>& rounds, const CoreCounts& counts) {
+  const CoreJudgement judged = JudgeCore(rounds, counts, {}, 4e9);
+  EXPECT_NE(judged.result.has_value(), !judged.reason.empty());
+  return judged.reason;
+}
+
+TEST(CoreTimes, RefusesTranslatedCodeThatIsOffTheNativeTime) {
+  EXPECT_THAT(ReasonOf(Rounds(107), SameWork()), HasSubstr("takes 1.07 x as long as its own"));
+  EXPECT_THAT(ReasonOf(Rounds(93), SameWork()), HasSubstr("takes 0.93 x as long as its own"));
+  EXPECT_EQ(ReasonOf(Rounds(105.9), SameWork()), "");
+}
+
+TEST(CoreTimes, RefusesOtherInstructions) {
+  CoreCounts counts = SameWork();
+  counts.instructions_redirected = 1e6 + 199;
+  EXPECT_EQ(ReasonOf(Rounds(), counts), "");
+  counts.instructions_redirected = 1e6 + 201;
+  EXPECT_THAT(ReasonOf(Rounds(), counts), HasSubstr("1e+06 instructions on its data, 1.0002e+06"));
+  counts.instructions_again = 1e6 - 100;  // it differs by 100 itself
+  EXPECT_EQ(ReasonOf(Rounds(), counts), "");
+}
+
+TEST(CoreTimes, RefusesDataThatStaysWhereItIs) {
+  CoreCounts counts = SameWork();
+  counts.kept_bytes = 1e6 / 19.1;  // 4.98 % of the sum
+  EXPECT_EQ(ReasonOf(Rounds(), counts), "");
+  counts.kept_bytes = 1e6 / 9;
+  EXPECT_THAT(ReasonOf(Rounds(), counts), HasSubstr("10 % of the bytes"));
+  counts.redirected_bytes = counts.kept_bytes = 0;
+  EXPECT_THAT(ReasonOf(Rounds(), counts), HasSubstr("no vector instruction"));
+}
+
+TEST(CoreTimes, RefusesWhatIsSlowerInL1) {
+  std::vector<CoreRound> rounds(6, {100e-6, 100e-6, 100e-6, 103e-6});
+  EXPECT_THAT(ReasonOf(rounds, SameWork()), HasSubstr("1.03 to 1.03 x as long"));
+  rounds[3].redirected_work = 99e-6;  // within its spread
+  EXPECT_EQ(ReasonOf(rounds, SameWork()), "");
+}
+
+TEST(CoreTimes, RefusesTooFewRounds) {
+  std::vector<CoreRound> rounds = Rounds();
+  rounds[0].native = 0;  // the clock went backwards
+  EXPECT_THAT(ReasonOf(rounds, SameWork()), HasSubstr("too few rounds for an interval: 5"));
+}
+
+}  // namespace
+}  // namespace topdnn
