@@ -232,5 +232,19 @@ TEST(CacheCurveTableTest, HasARowForEachPartAndTheHungriestStageFirst) {
   EXPECT_THAT(CacheCurveTable(curve, 1, Style{}), HasSubstr("n/a"));
 }
 
+TEST(CacheCurveTableTest, MarksPartsThatWereNotHeld) {
+  CacheCurve curve;
+  curve.cache = "L3";
+  curve.points = {PointOf(0, 1), PointOf(4 << 20, 1.5), PointOf(8 << 20, 1.6)};
+  curve.points[0].held_bytes = 0;
+  curve.points[1].held_bytes = 3.9 * (1 << 20);
+  curve.points[2].held_bytes = 2 * (1 << 20);
+  const std::string text = CacheCurveTable(curve, 1, Style{});
+  EXPECT_THAT(text, HasSubstr("* not held: 8.00 MiB*: "));
+  EXPECT_EQ(text.find("4.00 MiB*"), std::string::npos);
+  EXPECT_EQ(CacheCurveJson(curve)[2].at("held"), false);
+  EXPECT_EQ(CacheCurveJson(curve)[1].at("held"), true);
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -50,6 +50,15 @@ TEST(CorunTableTest, StagesAreSortedByLossAndMarkedOnlyWithEvidence) {
   EXPECT_THAT(line("little"), HasSubstr("slower"));
   EXPECT_THAT(line("doubtful"), testing::Not(HasSubstr("slower")));
   EXPECT_THAT(CorunTable(group, 1, Style{}), HasSubstr("the other 2 stages"));
+  // What was disturbed has figures, but no verdict.
+  group.members[0].status = Status::kDegraded;
+  const std::string disturbed = CorunTable(group, 15, Style{});
+  EXPECT_THAT(disturbed, HasSubstr("DEGRADED: disturbed, so without a verdict: factor 1.300"));
+  EXPECT_THAT(disturbed, testing::Not(HasSubstr("slower")));
+  group.members[0].iteration.slowdown.reset();
+  group.members[0].reason = "no iteration began and ended within a window";
+  EXPECT_THAT(CorunTable(group, 15, Style{}),
+              HasSubstr("net (CPU 0): not measured: no iteration began and ended within a window"));
 }
 
 // Six rounds of one member with one stage: 1 s alone, 2 s beside the others.

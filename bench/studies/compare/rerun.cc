@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -86,6 +87,21 @@ std::vector<std::string> ArgumentsToRepeat(const std::string& command, const std
   return kept;
 }
 
+namespace {
+
+// Times are compared, so this program leaves out the experiments of its own accord.
+std::vector<std::string> ArgumentsOfSide(const std::string& command, const std::string& where,
+                                         bool own_program) {
+  std::vector<std::string> arguments = ArgumentsToRepeat(command, where);
+  const bool asked = std::any_of(arguments.begin(), arguments.end(), [](const std::string& word) {
+    return word.starts_with("--experiment") || word == "--no-experiments";
+  });
+  if (own_program && !asked) arguments.emplace_back("--no-experiments");
+  return arguments;
+}
+
+}  // namespace
+
 void Rerun(const RerunOptions& options, ComparedResults& results) {
   const std::string self = OwnProgram();
   const TemporaryFolder folder;
@@ -94,11 +110,11 @@ void Rerun(const RerunOptions& options, ComparedResults& results) {
   for (ComparedCase& both : results.cases) {
     Side a{"A",
            options.program_a.empty() ? self : options.program_a,
-           ArgumentsToRepeat(both.a.front().command, "A"),
+           ArgumentsOfSide(both.a.front().command, "A", options.program_a.empty()),
            {}};
     Side b{"B",
            options.program_b.empty() ? self : options.program_b,
-           ArgumentsToRepeat(both.b.front().command, "B"),
+           ArgumentsOfSide(both.b.front().command, "B", options.program_b.empty()),
            {}};
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
       const bool a_first = repeat % 2 == 0;

@@ -28,6 +28,14 @@ struct CachePoint {
   std::size_t occupied_bytes = 0;
   CorunTimes access;
   std::optional<double> held_bytes;  // beside the workload; an estimate (HeldShare)
+  // Whether the neighbour kept too little of its part, so that the point says only what a neighbour
+  // costs that reads from memory. False if that is not known, and for the smallest buffer.
+  bool is_void() const {
+    constexpr double kLeastHeld = 0.75;
+    constexpr std::size_t kSmallest = 1 << 16;
+    return held_bytes && occupied_bytes > kSmallest &&
+           *held_bytes < kLeastHeld * static_cast<double>(occupied_bytes);
+  }
 };
 
 struct CacheCurve {

@@ -24,10 +24,26 @@ std::optional<double> MedianOf(const std::optional<Summary>& seconds) {
   return seconds ? std::optional(seconds->median) : std::nullopt;
 }
 
-// What the point is called in a table: "3 ways", "12 MiB".
+// What the point is called in a table: "3 ways", "12 MiB"; with a star if it was not held.
 std::string NameOf(const CachePoint& point, bool by_ways) {
-  if (!by_ways) return MebibytesText(static_cast<double>(point.occupied_bytes));
+  if (!by_ways) {
+    return MebibytesText(static_cast<double>(point.occupied_bytes)) + (point.is_void() ? "*" : "");
+  }
   return fmt::format("{} way{}", point.ways, point.ways == 1 ? "" : "s");
+}
+
+// The star's meaning; empty without one.
+std::string NotHeldText(const CacheCurve& curve, const Style& style) {
+  std::vector<std::string> names;
+  for (const CachePoint& point : curve.points) {
+    if (point.is_void()) names.push_back(NameOf(point, curve.by_ways));
+  }
+  if (names.empty()) return "";
+  return Wrap(
+      fmt::format("* not held: {}: the neighbour could not keep its part in the cache, so these "
+                  "sizes say only what a neighbour costs that reads from DRAM",
+                  fmt::join(names, ", ")),
+      style.width, 2);
 }
 
 Table::Cell RatioCell(const CorunTimes& times) {
@@ -181,7 +197,7 @@ std::string CacheCurveTable(const CacheCurve& curve, std::size_t most_stages, co
   if (!curve.points.empty()) {
     text += PointsTable(curve, style) + StagesTable(curve, most_stages, style);
   }
-  text += Wrap(ExplanationOf(curve), style.width, 2);
+  text += NotHeldText(curve, style) + Wrap(ExplanationOf(curve), style.width, 2);
   for (const std::string& note : curve.notes) text += Wrap("note: " + note, style.width, 2);
   return text + ReasonsOf(curve, style);
 }
@@ -198,6 +214,7 @@ nlohmann::ordered_json CacheCurveJson(const CacheCurve& curve) {
       row["access_seconds"] = JsonNumber(MedianOf(point.access.shared));
       row["access_seconds_alone"] = JsonNumber(MedianOf(point.access.solo));
       row["held_bytes"] = JsonNumber(point.held_bytes);
+      row["held"] = point.held_bytes ? nlohmann::ordered_json(!point.is_void()) : nullptr;
       const auto& slowdown = point.access.slowdown;
       row["access_slowdown"] = slowdown ? JsonNumber(slowdown->median) : nullptr;
     }

@@ -35,8 +35,15 @@ Table::Cell MillionsCell(const CorunCounts& counts, const std::string& event) {
   return Scaled(found == counts.events.end() ? std::nullopt : found->second, 1e-6);
 }
 
-void AddRow(const CorunTimes& times, Table& table) {
-  const Ink ink = times.verdict == SharingVerdict::kSlower ? Ink::kYellow : Ink::kPlain;
+// What others on the machine disturbed has no verdict.
+std::string VerdictWord(const CorunTimes& times, Status status) {
+  if (!times.slowdown) return "not measured";
+  return status == Status::kOk ? WordOf(times.verdict) : "disturbed";
+}
+
+void AddRow(const CorunTimes& times, Status status, Table& table) {
+  const bool slower = times.verdict == SharingVerdict::kSlower && status == Status::kOk;
+  const Ink ink = slower ? Ink::kYellow : Ink::kPlain;
   table.Add({OneLine(times.name),
              WordsOf(times.pass),
              MedianCell(times.solo),
@@ -44,7 +51,7 @@ void AddRow(const CorunTimes& times, Table& table) {
              times.lost(),
              {SlowdownText(times.slowdown), ink},
              SlowdownRangeText(times.slowdown),
-             {WordOf(times.verdict), ink},
+             {VerdictWord(times, status), ink},
              MillionsCell(times.counts, "exact/instructions"),
              MillionsCell(times.counts, std::string(kFlopsEvent))});
 }
@@ -63,10 +70,13 @@ std::string HeadingOf(const CorunMember& member, const Style& style) {
   std::string line = fmt::format("{} (CPU{} {}): ", OneLine(member.workload),
                                  member.cpus.size() == 1 ? "" : "s", fmt::join(member.cpus, ","));
   const std::optional<Slowdown>& slowdown = member.iteration.slowdown;
-  if (!slowdown) return Wrap(line + "no slowdown: " + member.reason, style.width, 2);
-  if (member.status == Status::kDegraded) line += "DEGRADED, ";
+  if (!slowdown) return Wrap(line + "not measured: " + member.reason, style.width, 2);
   const std::string figures = fmt::format("{:.3f} (95 %: {:.3f} to {:.3f})", slowdown->median,
                                           slowdown->ci95.low, slowdown->ci95.high);
+  if (member.status == Status::kDegraded) {
+    return Wrap(line + "DEGRADED: disturbed, so without a verdict: factor " + figures, style.width,
+                2);
+  }
   switch (member.iteration.verdict) {
     case SharingVerdict::kSlower:
       line += "slower by the factor " + figures;
@@ -157,10 +167,10 @@ std::string MemberText(const CorunMember& member, std::size_t most_stages, const
   const std::vector<const CorunTimes*> stages = ByLoss(member);
   const std::size_t shown = std::min(most_stages, stages.size());
   if (stages.size() > 1) {  // a single stage is the iteration
-    for (std::size_t i = 0; i < shown; ++i) AddRow(*stages[i], table);
+    for (std::size_t i = 0; i < shown; ++i) AddRow(*stages[i], member.status, table);
     table.AddRule();
   }
-  AddRow(member.iteration, table);
+  AddRow(member.iteration, member.status, table);
   text += table.Text(style);
   if (shown < stages.size()) {
     text += fmt::format("--all shows the other {} stages\n", stages.size() - shown);
