@@ -87,6 +87,12 @@ double UnfusedInstructions(const CoreWork& work) {
                            work.slow_instructions);
 }
 
+// Of all threads, at least and at most.
+Interval CyclesIn(Interval seconds, const CoreTime& time) {
+  return {seconds.low * time.hertz_low * time.threads * (1 - kNoise),
+          seconds.high * time.hertz_high * time.threads * (1 + kNoise)};
+}
+
 // Lower and upper ends before they are combined; shares are of the slots.
 struct Shares {
   double retiring_low = 0, retiring_high = 1;
@@ -204,8 +210,7 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   if (!(time.hertz_low > 0) || !(time.seconds > 0)) return refuse("the core clock is not known");
   if (std::string why = WhyRatesAreUnusable(rates, pipeline); !why.empty())
     return refuse(std::move(why));
-  const double fewest = time.seconds * time.hertz_low * time.threads * (1 - kNoise);
-  const double most = time.seconds * time.hertz_high * time.threads * (1 + kNoise);
+  const auto [fewest, most] = CyclesIn({time.seconds, time.seconds}, time);
   const Shares s = SharesOf(work, time, pipeline, rates, fewest, most);
   const Busiest busiest = BusiestUnit(work, rates, most);
   if (std::string why = Contradiction(s, busiest); !why.empty()) return refuse(std::move(why));
@@ -276,8 +281,7 @@ std::optional<CountedShares> CountShares(const CoreWork& work, const CoreTime& t
       !(seconds.low > 0)) {
     return std::nullopt;
   }
-  const double fewest = seconds.low * time.hertz_low * time.threads * (1 - kNoise);
-  const double most = seconds.high * time.hertz_high * time.threads * (1 + kNoise);
+  const auto [fewest, most] = CyclesIn(seconds, time);
   const Shares s = SharesOf(work, time, pipeline, rates, fewest, most);
   if (s.retiring_low > 1 || s.busy.share > 1) return std::nullopt;
   CountedShares counted;
