@@ -131,6 +131,14 @@ CaseCheck KernelCase::Check(const KernelProblem& problem) {
   return CompareWithReference(problem, *kernel_, memory, backend_, algorithm_);
 }
 
+std::vector<std::span<const std::byte>> KernelCase::OperandMemory() const {
+  std::vector<std::span<const std::byte>> memory;
+  for (const auto& [arg, own] : memory_) {
+    memory.emplace_back(static_cast<const std::byte*>(own.data()), own.bytes());
+  }
+  return memory;
+}
+
 void KernelCase::FlushInputs() const {
   std::size_t left = kMaxFlushed;
   for (const KernelOperand& operand : kernel_->operands()) {

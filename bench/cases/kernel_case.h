@@ -4,10 +4,12 @@
 #ifndef TOPDNN_BENCH_CASES_KERNEL_CASE_H_
 #define TOPDNN_BENCH_CASES_KERNEL_CASE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -49,6 +51,8 @@ class KernelCase {
   // Removes the kernel's inputs from the caches, up to 256 MiB. No cache keeps more, whatever size
   // a virtual machine reports.
   void FlushInputs() const;
+  // Of its operands.
+  std::vector<std::span<const std::byte>> OperandMemory() const;
 
  private:
   KernelCase() = default;

@@ -18,6 +18,7 @@
 #include "bench/validation/network_validation.h"
 #include "bench/workload/workload.h"
 #include "harness/counters/source.h"
+#include "harness/experiments/known_core.h"
 #include "harness/experiments/known_mixes.h"
 #include "harness/files/atomic_file.h"
 #include "harness/machine/machine.h"
@@ -131,10 +132,13 @@ int RunValidate(const ValidateOptions& options) {
   if (goes_on()) {
     mixes = RunKnownMixes(DescribeMachine().topology.caches, ThreadsOf({}), say);
   }
+  std::vector<MixResult> core;
+  if (goes_on()) core = RunKnownCore(DescribeMachine().topology.caches, say);
   progress.Erase();
   if (!to_output) {
     fmt::print("{}{}", ValidationText(cases, DetectStyle(stdout)), Summary(cases));
-    if (!mixes.empty()) fmt::print("\n{}", MixesText(mixes, DetectStyle(stdout)));
+    if (!mixes.empty()) fmt::print("\n{}", MixesText("memory", mixes, DetectStyle(stdout)));
+    if (!core.empty()) fmt::print("\n{}", MixesText("core", core, DetectStyle(stdout)));
     for (const std::string& note : opened.notes) fmt::print("not counting: {}\n", note);
   }
   const int status = Interrupted() ? kExitInterrupted : ExitStatus(cases);
@@ -147,6 +151,8 @@ int RunValidate(const ValidateOptions& options) {
   for (const ValidationCase& c : cases) json["cases"].push_back(ToJson(c));
   json["memory_experiment"] = Json::array();
   for (const MixResult& mix : mixes) json["memory_experiment"].push_back(ToJson(mix));
+  json["core_experiment"] = Json::array();
+  for (const MixResult& mix : core) json["core_experiment"].push_back(ToJson(mix));
   WriteFileAtomically(options.json, JsonText(json));
   return status;
 }
@@ -162,8 +168,8 @@ std::function<int()> ConfigureValidate(CommandParser& parser) {
 
 const CommandRegistration kValidate(
     {"validate", Question::kMeasure,
-     "counters against known counts, and the memory experiment against known waits",
-     ConfigureValidate, "topdnn validate --json validate.json"});
+     "counters against known counts, and experiments against known waits", ConfigureValidate,
+     "topdnn validate --json validate.json"});
 
 }  // namespace
 

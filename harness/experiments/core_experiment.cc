@@ -10,12 +10,16 @@
 #include "harness/counters/clock.h"
 #include "harness/exact/counter.h"
 #include "harness/exact/translated_run.h"
+#include "harness/statistics/interval.h"
 
 namespace topdnn {
 
 namespace {
 
 constexpr int kRounds = 6;  // the fewest that give an interval
+// Where the interval of R/T is wider, more rounds follow as long as the time suffices.
+constexpr int kMostRounds = 15;
+constexpr double kNarrow = 0.06;
 constexpr int kModes = 3;
 constexpr int kMostSamples = 10;
 constexpr double kSampleSeconds = 30e-6;  // of calls that are timed together
@@ -93,13 +97,13 @@ class Rounds {
       const auto mode = static_cast<Mode>(reversed ? kModes - 1 - k : k);
       std::string missed = RunOnce(mode);
       if (!missed.empty()) *why = std::move(missed);
-      const double work = QuartileOf(calls_.work);
       if (mode == Mode::kNative) round.native = QuartileOf(calls_.whole);
       if (mode == Mode::kTranslated) {
         round.translated = QuartileOf(calls_.whole);
+        round.translated_work = QuartileOf(calls_.work);
         round.idle = QuartileOf(calls_.idle);
       }
-      (mode == Mode::kRedirected ? round.redirected_work : round.translated_work) = work;
+      if (mode == Mode::kRedirected) round.redirected_work = QuartileOf(calls_.work);
     }
     return round;
   }
@@ -117,6 +121,16 @@ class Rounds {
   TimedCalls calls_;
   const Redirection* redirection_;
 };
+
+// The width of the interval of R/T; 1 without one.
+double WidthOf(const std::vector<CoreRound>& rounds) {
+  std::vector<double> ratios;
+  for (const CoreRound& round : rounds) {
+    ratios.push_back(round.redirected_work / round.translated_work);
+  }
+  const std::optional<Interval> interval = MedianInterval(ratios);
+  return interval ? interval->high - interval->low : 1;
+}
 
 // What following a team costs, from an empty one.
 TeamCost CostOfTeam(int threads) {
@@ -150,10 +164,13 @@ class Experiment {
     std::vector<StageCore> result(n);
     RunSequence();
     const std::vector<double> seconds = RunSequence();
+    costs_.assign(n, 0);
     Choose(seconds, &result);
     if (subject_.threads > 1) team_ = CostOfTeam(subject_.threads);
     if (subject_.before_iteration) subject_.before_iteration();
+    start_ = clock_.now();
     for (std::size_t i = 0; i < n; ++i) {
+      due_ += costs_[i];
       if (Cancelled()) result[i].reason = "interrupted";
       if (options_.progress) {
         options_.progress(fmt::format("core experiment: {}", subject_.stages[i].name),
@@ -171,13 +188,17 @@ class Experiment {
  private:
   bool Cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
 
+  double Since(std::uint64_t start) const {
+    return clock_.SecondsBetween(start, clock_.now()).value_or(0);
+  }
+
   std::vector<double> RunSequence() const {
     std::vector<double> seconds;
     if (subject_.before_iteration) subject_.before_iteration();
     for (const TimedStage& stage : subject_.stages) {
       const std::uint64_t start = clock_.now();
       stage.run();
-      seconds.push_back(clock_.SecondsBetween(start, clock_.now()).value_or(0));
+      seconds.push_back(Since(start));
     }
     return seconds;
   }
@@ -189,7 +210,7 @@ class Experiment {
   }
 
   // Leaves out the shortest stages if the time does not suffice.
-  void Choose(const std::vector<double>& seconds, std::vector<StageCore>* result) const {
+  void Choose(const std::vector<double>& seconds, std::vector<StageCore>* result) {
     std::vector<std::size_t> order(seconds.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
@@ -207,20 +228,27 @@ class Experiment {
         continue;
       }
       cost += own;
+      costs_[i] = own;
     }
+    // What the stages leave of the time goes to more rounds, in proportion.
+    for (double& each : costs_) each *= options_.seconds / std::max(cost, 1e-9);
   }
+
+  // Whether more time has passed than is due when the stages so far are done.
+  bool Late() const { return Since(start_) > due_; }
 
   void MeasureStage(std::size_t i, StageCore* stage) const {
     const Action run = subject_.stages[i].run;
     const std::uint64_t start = clock_.now();
     run();
-    const double seconds = clock_.SecondsBetween(start, clock_.now()).value_or(0);
+    const double seconds = Since(start);
     const LearnedRegion learned = Learn(run, stage);
     if (!stage->reason.empty()) return;
     stage->teams = {team_.whole * static_cast<double>(learned.teams),
                     team_.work * static_cast<double>(learned.teams)};
     Rounds rounds(run, seconds, subject_.threads, learned.redirection.get());
-    for (int k = 0; k < kRounds && !Cancelled() && stage->reason.empty(); ++k) {
+    for (int k = 0; k < kMostRounds && !Cancelled() && stage->reason.empty(); ++k) {
+      if (k >= kRounds && (Late() || WidthOf(stage->rounds) < kNarrow)) break;
       stage->rounds.push_back(rounds.Run(k % 2 != 0, &stage->reason));
     }
   }
@@ -248,6 +276,9 @@ class Experiment {
   const CoreExperimentOptions& options_;
   TickClock clock_;
   TeamCost team_;
+  std::vector<double> costs_;  // seconds that are due to each stage
+  std::uint64_t start_ = 0;
+  double due_ = 0;
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ struct CoreExperimentOptions {
   // About. The longest stages come first: those for which the time does not suffice are left out.
   double seconds = 10;
   const std::atomic<bool>* cancel = nullptr;  // polled between rounds
-  std::function<void(std::string_view what, double share)> progress;
+  std::function<void(std::string_view what, double share)> progress{};
 };
 
 struct StageCore {

@@ -93,7 +93,8 @@ CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& cou
     return {{}, fmt::format("too few rounds for an interval: {}", times.to_work.size())};
   }
   const double to_native = Median(times.to_native);
-  if (std::abs(to_native - 1) > kMostOffNative) {
+  const Interval off = *MedianInterval(times.to_native);
+  if (off.low > 1 + kMostOffNative || off.high < 1 - kMostOffNative) {
     return {{}, fmt::format("its translated code takes {:.2f} x as long as its own", to_native)};
   }
   if (ratio->low > 1 + kCoreShareError) {
@@ -107,9 +108,10 @@ CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& cou
   CoreResult result;
   result.beyond_l1 = {Clamp(1 - ratio->high - error), Clamp(1 - ratio->low + error)};
   // The native code may take as much less or more than the translated one.
-  const double scale = 1 / to_native;
-  result.core_seconds = {seconds->low * std::min(1.0, scale) - std::max(0.0, crossings),
-                         seconds->high * std::max(1.0, scale) - std::min(0.0, crossings)};
+  const double least = std::clamp(1 / to_native, 1 / (1 + kMostOffNative), 1.0);
+  const double most = std::clamp(1 / to_native, 1.0, 1 / (1 - kMostOffNative));
+  result.core_seconds = {seconds->low * least - std::max(0.0, crossings),
+                         seconds->high * most - std::min(0.0, crossings)};
   result.core_seconds.low = std::max(0.0, result.core_seconds.low);
   result.native_seconds = Median(times.native);
   result.translated_seconds = Median(times.work);

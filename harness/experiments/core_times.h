@@ -48,6 +48,7 @@ struct CoreJudgement {
 };
 
 // Translated code may take this much more or less than native code: it lies elsewhere in memory.
+// It is refused if the whole 95 % interval of the ratio is further off.
 inline constexpr double kMostOffNative = 0.06;
 // The instructions of a region that executes other code on other values differ by more.
 inline constexpr double kSameCoreInstructions = 0.0002;

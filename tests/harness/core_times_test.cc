@@ -99,6 +99,9 @@ TEST(CoreTimes, RefusesTranslatedCodeThatIsOffTheNativeTime) {
   EXPECT_THAT(ReasonOf(Rounds(107), SameWork()), HasSubstr("takes 1.07 x as long as its own"));
   EXPECT_THAT(ReasonOf(Rounds(93), SameWork()), HasSubstr("takes 0.93 x as long as its own"));
   EXPECT_EQ(ReasonOf(Rounds(105.9), SameWork()), "");
+  std::vector<CoreRound> spread = Rounds(107);
+  spread[3].translated = 105e-6;  // the interval of 6 rounds is the whole range
+  EXPECT_EQ(ReasonOf(spread, SameWork()), "");
 }
 
 TEST(CoreTimes, RefusesOtherInstructions) {

@@ -1,10 +1,11 @@
-// The memory experiment on known code, as a table and as JSON.
+// An experiment on known code, as a table and as JSON.
 
 #ifndef TOPDNN_HARNESS_REPORT_TABLES_KNOWN_MIXES_TABLE_H_
 #define TOPDNN_HARNESS_REPORT_TABLES_KNOWN_MIXES_TABLE_H_
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/experiments/known_mixes.h"
@@ -12,7 +13,9 @@
 
 namespace topdnn {
 
-std::string MixesText(const std::vector<MixResult>& mixes, const Style& style);
+// `experiment`: its name.
+std::string MixesText(std::string_view experiment, const std::vector<MixResult>& mixes,
+                      const Style& style);
 nlohmann::ordered_json ToJson(const MixResult& mix);
 
 }  // namespace topdnn
