@@ -20,6 +20,7 @@
 #include "harness/counters/source.h"
 #include "harness/experiments/known_core.h"
 #include "harness/experiments/known_mixes.h"
+#include "harness/experiments/known_nodes.h"
 #include "harness/files/atomic_file.h"
 #include "harness/machine/machine.h"
 #include "harness/probes/probe.h"
@@ -27,6 +28,7 @@
 #include "harness/report/tables/known_mixes_table.h"
 #include "harness/report/validation.h"
 #include "harness/text/style.h"
+#include "harness/topdown/perf_events.h"
 #include "kernels/kernel/registry.h"
 
 namespace topdnn {
@@ -89,6 +91,12 @@ std::vector<std::string> BackendsOf(const ValidateOptions& options) {
   return {options.kernels_of};
 }
 
+// Zero if this CPU has no Top-Down table.
+CorePipeline PipelineOfThisMachine() {
+  const TopdownTable* table = TopdownTableOf(DescribeMachine().cpu);
+  return table == nullptr ? CorePipeline{} : table->pipeline;
+}
+
 int RunValidate(const ValidateOptions& options) {
   const std::vector<std::string> backends = BackendsOf(options);
   const bool to_output = options.json == kStandardOutput;
@@ -134,11 +142,17 @@ int RunValidate(const ValidateOptions& options) {
   }
   std::vector<MixResult> core;
   if (goes_on()) core = RunKnownCore(DescribeMachine().topology.caches, say);
+  std::vector<MixResult> nodes;
+  if (goes_on()) {
+    nodes = RunKnownNodes(PipelineOfThisMachine(), MeasureCoreRates(1), ThreadsOf({}), say);
+  }
   progress.Erase();
   if (!to_output) {
     fmt::print("{}{}", ValidationText(cases, DetectStyle(stdout)), Summary(cases));
-    if (!mixes.empty()) fmt::print("\n{}", MixesText("memory", mixes, DetectStyle(stdout)));
-    if (!core.empty()) fmt::print("\n{}", MixesText("core", core, DetectStyle(stdout)));
+    if (!mixes.empty())
+      fmt::print("\n{}", MixesText("memory experiment", mixes, DetectStyle(stdout)));
+    if (!core.empty()) fmt::print("\n{}", MixesText("core experiment", core, DetectStyle(stdout)));
+    if (!nodes.empty()) fmt::print("\n{}", MixesText("Top-Down tree", nodes, DetectStyle(stdout)));
     for (const std::string& note : opened.notes) fmt::print("not counting: {}\n", note);
   }
   const int status = Interrupted() ? kExitInterrupted : ExitStatus(cases);
@@ -153,6 +167,8 @@ int RunValidate(const ValidateOptions& options) {
   for (const MixResult& mix : mixes) json["memory_experiment"].push_back(ToJson(mix));
   json["core_experiment"] = Json::array();
   for (const MixResult& mix : core) json["core_experiment"].push_back(ToJson(mix));
+  json["tree_nodes"] = Json::array();
+  for (const MixResult& node : nodes) json["tree_nodes"].push_back(ToJson(node));
   WriteFileAtomically(options.json, JsonText(json));
   return status;
 }

@@ -95,20 +95,31 @@ class Rounds {
     CoreRound round;
     for (int k = 0; k < kModes; ++k) {
       const auto mode = static_cast<Mode>(reversed ? kModes - 1 - k : k);
-      std::string missed = RunOnce(mode);
-      if (!missed.empty()) *why = std::move(missed);
-      if (mode == Mode::kNative) round.native = QuartileOf(calls_.whole);
-      if (mode == Mode::kTranslated) {
-        round.translated = QuartileOf(calls_.whole);
-        round.translated_work = QuartileOf(calls_.work);
-        round.idle = QuartileOf(calls_.idle);
-      }
-      if (mode == Mode::kRedirected) round.redirected_work = QuartileOf(calls_.work);
+      Time(mode, &round, why);
     }
     return round;
   }
 
+  // Only translated.
+  CoreRound RunTranslated(std::string* why) {
+    CoreRound round;
+    Time(Mode::kTranslated, &round, why);
+    return round;
+  }
+
  private:
+  void Time(Mode mode, CoreRound* round, std::string* why) {
+    std::string missed = RunOnce(mode);
+    if (!missed.empty()) *why = std::move(missed);
+    if (mode == Mode::kNative) round->native = QuartileOf(calls_.whole);
+    if (mode == Mode::kTranslated) {
+      round->translated = QuartileOf(calls_.whole);
+      round->translated_work = QuartileOf(calls_.work);
+      round->idle = QuartileOf(calls_.idle);
+    }
+    if (mode == Mode::kRedirected) round->redirected_work = QuartileOf(calls_.work);
+  }
+
   std::string RunOnce(Mode mode) {
     if (mode == Mode::kNative) {
       calls_();
@@ -243,14 +254,22 @@ class Experiment {
     run();
     const double seconds = Since(start);
     const LearnedRegion learned = Learn(run, stage);
-    if (!stage->reason.empty()) return;
+    if (!learned.counts.complete) return;
     stage->teams = {team_.whole * static_cast<double>(learned.teams),
                     team_.work * static_cast<double>(learned.teams)};
     Rounds rounds(run, seconds, subject_.threads, learned.redirection.get());
+    if (!stage->reason.empty()) {
+      std::string ignored;
+      for (int k = 0; k < kRounds && !Cancelled() && subject_.threads > 1; ++k) {
+        stage->waiting.push_back(rounds.RunTranslated(&ignored));
+      }
+      return;
+    }
     for (int k = 0; k < kMostRounds && !Cancelled() && stage->reason.empty(); ++k) {
       if (k >= kRounds && (Late() || WidthOf(stage->rounds) < kNarrow)) break;
       stage->rounds.push_back(rounds.Run(k % 2 != 0, &stage->reason));
     }
+    if (subject_.threads > 1) stage->waiting = stage->rounds;
   }
 
   // Finds the operands, and counts what is executed with and without them.

@@ -39,6 +39,8 @@ struct CoreExperimentOptions {
 
 struct StageCore {
   std::vector<CoreRound> rounds;  // empty: see `reason`
+  // For WaitingShare: also of a stage that is refused, if it runs translated. Empty on one thread.
+  std::vector<CoreRound> waiting;
   CoreCounts counts;
   TeamCost teams;
   std::string reason;  // why the stage was not measured

@@ -21,10 +21,10 @@ std::string IntervalText(const std::optional<Interval>& share) {
 
 }  // namespace
 
-std::string MixesText(std::string_view experiment, const std::vector<MixResult>& mixes,
+std::string MixesText(std::string_view what, const std::vector<MixResult>& mixes,
                       const Style& style) {
   constexpr Table::Kind kRight = Table::Kind::kRight;
-  Table table({{.name = fmt::format("{} experiment on known code", experiment)},
+  Table table({{.name = fmt::format("{} on known code", what)},
                {.name = "threads", .kind = kRight},
                {.name = "truth", .kind = kRight, .unit = "%"},
                {.name = "measured", .kind = kRight, .unit = "%"},

@@ -13,8 +13,8 @@
 
 namespace topdnn {
 
-// `experiment`: its name.
-std::string MixesText(std::string_view experiment, const std::vector<MixResult>& mixes,
+// `what`: the title of the first column.
+std::string MixesText(std::string_view what, const std::vector<MixResult>& mixes,
                       const Style& style);
 nlohmann::ordered_json ToJson(const MixResult& mix);
 
