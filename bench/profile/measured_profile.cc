@@ -104,7 +104,7 @@ void AnnounceBusyMachine(const ProfileOptions& options, BusyWatch& busy, Progres
 }
 
 void RunExperiments(const ProfileOptions& options,
-                    const std::vector<const ProfileExperiment*>& experiments,
+                    const std::vector<const ProfileExperiment*>& to_run,
                     const ExperimentSubject& subject, MeasuredProfile& measured) {
   measured.wants_tree = options.default_experiments() || !options.experiments.empty();
   // An experiment that was not asked for takes less of the user's time.
@@ -117,7 +117,7 @@ void RunExperiments(const ProfileOptions& options,
                                   .images = subject.images,
                                   .topology = subject.topology,
                                   .settings = shorter};
-  for (const ProfileExperiment* experiment : experiments) {
+  for (const ProfileExperiment* experiment : to_run) {
     if (Interrupted()) return;
     const bool requested = std::find(options.experiments.begin(), options.experiments.end(),
                                      experiment->name) != options.experiments.end();
@@ -167,7 +167,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
                                      .images = images,
                                      .topology = machine.topology,
                                      .settings = settings};
-  const std::vector<const ProfileExperiment*> experiments = ChosenExperiments(
+  const std::vector<const ProfileExperiment*> to_run = ChosenExperiments(
       options.experiments, options.default_experiments(), subject, measured.experiment_failures);
   AnnounceBusyMachine(options, busy, progress);
   const auto begin = std::chrono::steady_clock::now();
@@ -190,7 +190,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
         {.iterations = options.iterations, .seconds = options.seconds, .cancel = settings.cancel});
   }
   CountAtWidthOne(options.workload, options.training(), *workload.plan, settings, measured.profile);
-  RunExperiments(options, experiments, subject, measured);
+  RunExperiments(options, to_run, subject, measured);
   settings.progress("measuring the machine's ceilings again", 0);
   // (only the ceilings that the stages are compared with)
   measured.ceilings = RemeasureCeilings(
