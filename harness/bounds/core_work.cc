@@ -48,7 +48,6 @@ std::optional<CoreWork> CoreWorkOf(const std::map<std::string, std::optional<dou
     return found == events.end() ? std::nullopt : found->second;
   };
   work.minority_branches = optional("exact/minority_branches");
-  work.indirect_branches = optional("exact/indirect_branches");
   work.code_blocks = optional("exact/code_blocks");
   for (const auto& [name, count] : events) {
     if (!name.starts_with("exact/FP_ARITH_INST_RETIRED")) continue;

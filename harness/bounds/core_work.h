@@ -23,9 +23,9 @@ struct CoreWork {
   double conditional_branches = 0;
   double predicted_branches = 0;  // conditional and indirect ones
   double taken_branches = 0;
-  // Executions of conditional branches in their rarer direction, indirect branches, and blocks of
-  // code; absent in the counts of an earlier version.
-  std::optional<double> minority_branches, indirect_branches, code_blocks;
+  // Executions of conditional branches in their rarer direction, and distinct blocks of code;
+  // absent in the counts of an earlier version.
+  std::optional<double> minority_branches, code_blocks;
   double system_calls = 0;
   std::array<double, kFpWidths> fp = {};  // as FP_ARITH_INST_RETIRED counts
   double loads = 0, stores = 0;

@@ -136,12 +136,14 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
   return s;
 }
 
-// The most mispredictions of a predictor that is at least as good as a two-bit counter per branch.
-double Mispredictions(const CoreWork& work, int threads) {
-  if (!work.minority_branches || !work.indirect_branches || !work.code_blocks) {
-    return work.predicted_branches;
-  }
-  return 2 * *work.minority_branches + *work.indirect_branches + *work.code_blocks * threads;
+// Cycles that mispredictions cost at most, if the predictor is at least as good as the best static
+// one. Absent without the branches' own counts, or the measured cost.
+std::optional<double> MispredictedCycles(const CoreWork& work, int threads,
+                                         const CoreRates& rates) {
+  if (!work.minority_branches || !work.code_blocks || !rates.mispredict_cycles) return std::nullopt;
+  const double missed =
+      std::min(work.predicted_branches, *work.minority_branches + *work.code_blocks * threads);
+  return missed * std::max(kMispredictCycles, *rates.mispredict_cycles);
 }
 
 std::string Contradiction(const Shares& s, const Busiest& busiest) {
@@ -287,10 +289,8 @@ std::optional<CountedShares> CountShares(const CoreWork& work, const CoreTime& t
   CountedShares counted;
   counted.retiring = {s.retiring_low, s.retiring_high};
   counted.frontend = s.frontend;
-  const double missed = std::min(s.mispredicts, Mispredictions(work, time.threads));
-  if (pipeline.reorder_buffer > 0 && rates.mispredict_cycles) {
-    counted.bad_speculation = Clamp(missed * s.mispredict_cost / fewest);
-  }
+  const std::optional<double> lost = MispredictedCycles(work, time.threads, rates);
+  counted.bad_speculation = lost ? Clamp(*lost / fewest) : s.bad;
   counted.core.high = rates.link_cycles ? s.chain : 1;
   if (s.frontend) {
     counted.core.low =

@@ -24,10 +24,10 @@
 //   ASSUMED: no machine clears (memory order, self-modifying code, assists for denormals). Their
 //   limit would be one per load, which bounds nothing.
 //
-//   CountShares has fewer: a predictor that knows a branch is not worse than a two-bit counter of
-//   its own (Smith, A Study of Branch Prediction Strategies, ISCA 1981), which misses at most twice
-//   for each execution in the branch's rarer direction. Each block of code is cold once per thread,
-//   and each indirect branch may miss.
+//   CountShares has fewer, with more assumptions. ASSUMED: a warm predictor is not worse than the
+//   best static prediction of each branch, which misses its executions in the rarer direction; an
+//   indirect branch misses only when it is cold, once per block of code and thread; and a
+//   misprediction costs what the probe measured.
 //
 // - Frontend_Bound, upper end. It exists only if the code fills at most half of the micro-op cache
 //   and of the first-level instruction cache. The micro-op cache then delivers a window of 32 bytes

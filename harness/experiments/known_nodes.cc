@@ -109,7 +109,6 @@ CoreWork WorkOf(const ExactCounts& counts) {
   work.predicted_branches = number(counts.conditional_branches + counts.indirect_branches);
   work.taken_branches = number(counts.branches_taken());
   work.minority_branches = number(counts.minority_branches);
-  work.indirect_branches = number(counts.indirect_branches);
   work.code_blocks = number(counts.blocks);
   work.system_calls = number(counts.system_calls);
   work.loads = number(counts.loads);

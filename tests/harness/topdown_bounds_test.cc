@@ -90,6 +90,31 @@ TEST(TopdownBounds, FollowFromCountsAndTheManual) {
   EXPECT_THAT(made.bounds->at("Bad_Speculation").basis, HasSubstr("assuming no machine clears"));
 }
 
+// 1,000 executions in the rarer direction and 50 cold blocks, of 20 cycles, in 0.98e6.
+TEST(CountShares, UsesTheBranchesOwnCounts) {
+  CoreWork work = MixedWork();
+  const auto bad = [&] {
+    return CountShares(work, OneMillionCycles(), {1e-3, 1e-3}, SixWide(), QuietRates())
+        ->bad_speculation;
+  };
+  EXPECT_NEAR(bad(), 0.1428571, 1e-6) << "without them, each branch may miss";
+  work.minority_branches = 1000;
+  work.code_blocks = 50;
+  EXPECT_NEAR(bad(), 1050 * 20 / 0.98e6, 1e-9);
+  work.minority_branches = 1e5;  // never more than there are branches
+  EXPECT_NEAR(bad(), 2000 * 20 / 0.98e6, 1e-9);
+}
+
+// The time is in an interval: 1 to 2 ms.
+TEST(CountShares, AWiderTimeMakesWiderShares) {
+  const auto shares =
+      CountShares(MixedWork(), OneMillionCycles(), {1e-3, 2e-3}, SixWide(), QuietRates());
+  ASSERT_TRUE(shares);
+  EXPECT_NEAR(shares->retiring.low, 0.1715523 / 2, 1e-6);
+  EXPECT_NEAR(shares->retiring.high, 0.4098639, 1e-6);
+  EXPECT_EQ(shares->busiest, "floating-point work");
+}
+
 // As many cycles of loads, or of stores, in place of the floating-point operations.
 TEST(TopdownBounds, CoreBoundsLowerEndIsOfTheBusiestUnit) {
   CoreWork work = MixedWork();
