@@ -16,7 +16,7 @@ namespace topdnn {
 
 namespace {
 
-// Whether the records were timed by themselves, again and again.
+// Whether the records were timed by themselves, repeatedly.
 bool IsHot(const Record& record) { return record.regime == "isolated-hot"; }
 
 // The time of a record that other work disturbed is between its least and its median.
