@@ -26,6 +26,7 @@ struct ExperimentSubject {
   TrainingImages& images;
   const Topology& topology;
   const ProfileSettings& settings;
+  bool by_default = false;  // it was not asked for, so it takes no more time than the settings say
 };
 
 // Adds an experiment's results to the records of a report, after the validity pass: a record

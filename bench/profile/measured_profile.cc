@@ -116,7 +116,8 @@ void RunExperiments(const ProfileOptions& options,
                                   .plan = subject.plan,
                                   .images = subject.images,
                                   .topology = subject.topology,
-                                  .settings = shorter};
+                                  .settings = shorter,
+                                  .by_default = true};
   for (const ProfileExperiment* experiment : to_run) {
     if (Interrupted()) return;
     const bool requested = std::find(options.experiments.begin(), options.experiments.end(),

@@ -21,6 +21,7 @@ namespace {
 
 // Six rounds of three modes take about 20 times the step, and some milliseconds a stage.
 constexpr double kLeastSeconds = 10;
+constexpr double kLeastByDefault = 1;
 
 void CheckCoreSubject(const ExperimentSubject&) {
   const Availability available = ExactCounter::Probe();
@@ -40,10 +41,11 @@ std::vector<StageCore> MeasureCore(const ExperimentSubject& on) {
                                .before_iteration = Action::Of(feed)};
   // Each stage runs some hundred times in turn: the updates would train on one gradient.
   const std::vector<std::byte> state = on.plan.SaveState();
-  std::vector<StageCore> stages =
-      RunCoreExperiment(subject, {.seconds = std::max(kLeastSeconds, 6 * on.settings.seconds),
-                                  .cancel = on.settings.cancel,
-                                  .progress = on.settings.progress});
+  std::vector<StageCore> stages = RunCoreExperiment(
+      subject, {.seconds = std::max(on.by_default ? kLeastByDefault : kLeastSeconds,
+                                    6 * on.settings.seconds),
+                .cancel = on.settings.cancel,
+                .progress = on.settings.progress});
   on.plan.RestoreState(state);
   ThrowOnRunFailure();
   return stages;
