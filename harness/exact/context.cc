@@ -155,7 +155,6 @@ void Reset(Context* c) noexcept {
       AddressOf((alternate.ss_flags & SS_ONSTACK) != 0 ? &TopdnnExactCareful : &TopdnnExactQuick);
   Flush(c);
   *c->counts = ExactCounts();
-  c->rep_bytes = 0;
   PrepareArea(c);
   c->touched.count = c->team_calls.count = c->branches.count = 0;
 }

@@ -154,7 +154,6 @@ struct Context {
   List<CodeRange> touched;       // code of executed blocks, filled by Fold
   List<TeamCall> team_calls;
   List<OperandRecord> operands;  // filled if the translation records them
-  std::uint64_t rep_bytes;       // moved by `rep`, if the translation records operands
   std::uint64_t stack;           // a place in the thread's stack
   RedirectArea* area;
   std::uint32_t* block_of;  // hash table: start address -> 1 + index of the block

@@ -290,19 +290,16 @@ LearnedRegion LearnOperands(void (*function)(void*), void* argument,
   LearnedRegion learned;
   std::vector<OperandRecord> records;
   std::vector<std::uint64_t> stacks;
-  double rep_bytes = 0;
   const auto look = [&](const std::vector<Context*>& contexts) {
     for (const Context* c : contexts) {
       records.insert(records.end(), c->operands.begin(), c->operands.end());
       stacks.push_back(c->stack);
-      rep_bytes += static_cast<double>(c->rep_bytes);
       learned.teams += c->team_calls.count;
     }
   };
   learned.counts =
       CountRegion(function, argument, ExactCounter::Width::kAsIs, {.records = true}, nullptr, look);
   auto redirection = std::make_shared<Redirection>(ChooseOperands(records, tensors, stacks));
-  redirection->kept_bytes += rep_bytes;
   learned.redirected_bytes = redirection->redirected_bytes;
   learned.kept_bytes = redirection->kept_bytes;
   learned.crossings = redirection->crossings;

@@ -75,6 +75,7 @@ std::vector<OperandRecord> Merged(const std::vector<OperandRecord>& records) {
     all.high = std::max(all.high, r.high);
     all.times += r.times;
     all.crossings[0] += r.crossings[0];
+    all.rep_bytes += r.rep_bytes;
   }
   std::vector<OperandRecord> list;
   for (const auto& [address, record] : merged) list.push_back(record);
@@ -188,7 +189,7 @@ Redirection ChooseOperands(const std::vector<OperandRecord>& records,
       continue;
     }
     const bool in_tensors = chooser.IsInTensors(r);
-    const auto bytes = static_cast<double>(r.times) * r.size;
+    const double bytes = static_cast<double>(r.times) * r.size + static_cast<double>(r.rep_bytes);
     if (!in_tensors && !chooser.IsInScratch(r)) continue;
     if (!r.vector) {
       chosen.kept_bytes += bytes;

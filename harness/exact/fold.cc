@@ -19,7 +19,11 @@ void FoldSite(Context* c, const Site& site) {
     const std::uint64_t iterations = own - c->counters.items[site.own + 1];
     c->counts->load_bytes += iterations * site.load;
     c->counts->store_bytes += iterations * site.store;
-    c->rep_bytes += iterations * (site.load + site.store);
+    const auto record =
+        std::find_if(c->operands.begin(), c->operands.end(), [&site](const OperandRecord& operand) {
+          return operand.instruction == site.address && operand.counter != kNone;
+        });
+    if (record != c->operands.end()) record->rep_bytes += iterations * (site.load + site.store);
   } else if (site.kind == Site::kBranch && (times | own) != 0) {
     c->counts->conditional_taken += times - own;
     c->branches.Add({site.address, times - own, own});

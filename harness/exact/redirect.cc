@@ -104,9 +104,9 @@ Translation& CurrentTranslation() noexcept {
 // floating point, and leave the upper parts of the register.
 void EmitRecord(Context* c, const Instruction& i, std::uint32_t counter) noexcept {
   const ZydisDecodedOperand* memory = OperandOf(i);
-  if (memory == nullptr || c->operands.count == kMaxItems) return;
+  if ((memory == nullptr && !i.rep) || c->operands.count == kMaxItems) return;
   const bool tile = i.tile;
-  const std::uint32_t size = tile ? 1024 : std::max(i.load, i.store);
+  const std::uint32_t size = tile ? 1024 : i.rep ? 0 : std::max(i.load, i.store);
   OperandRecord& r = c->operands.Add({});
   r.limit[0] = size > kLineBytes ? kLineBytes : kLineBytes - size;
   r.low = std::numeric_limits<double>::infinity();
@@ -116,13 +116,17 @@ void EmitRecord(Context* c, const Instruction& i, std::uint32_t counter) noexcep
   r.size = size;
   r.store = i.writes;
   r.prefetch = IsPrefetch(i);
-  r.vector = CanReplace(i, *memory);
-  r.floats = i.raw.avx.vector_length >= 256 || IsFloatArithmetic(i);
+  r.vector = !i.rep && CanReplace(i, *memory);
+  r.floats = i.rep || i.raw.avx.vector_length >= 256 || IsFloatArithmetic(i);
   constexpr int kBoth = kRaxSpilled | kXmm0Spilled;
   Emitter e(c);
   e.Spill(kRax);
   e.Mark(kRaxSpilled);
-  EmitAddress(e, *memory);
+  if (i.rep) {
+    e.Bytes({0x48, 0x8d, 0x07});  // lea rax, [rdi]
+  } else {
+    EmitAddress(e, *memory);
+  }
   e.Store(&r.last, kRax);
   EmitOnXmm0(e, {0x0f, 0x11}, c->area->xmm0);  // movups
   e.Mark(kBoth);

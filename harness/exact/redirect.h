@@ -42,8 +42,9 @@ struct alignas(16) OperandRecord {
   double low, high;            // addresses; exact, since they are below 2^53
   std::uint64_t last;
   std::uint64_t instruction;
-  std::uint64_t times;    // executions
-  std::uint32_t counter;  // of the block; kNone: already in `times`
+  std::uint64_t times;      // executions
+  std::uint64_t rep_bytes;  // moved by the iterations of a `rep`
+  std::uint32_t counter;    // of the block; kNone: already in `times`
   std::uint32_t size;
   bool store;
   bool vector;    // a vector register is the other operand, so it can be redirected

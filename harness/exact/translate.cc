@@ -173,6 +173,18 @@ void EmitField(Context* c, std::uint64_t target) {
   std::swap(c->code, c->stubs);
 }
 
+// In code that is timed, a short loop stays as long as it is: emits a short branch to known code
+// that is near. False: it is not.
+bool EmitShortBranch(Context* c, const Instruction& i) {
+  if (CurrentTranslation().counts || IsSpecial(i.target)) return false;
+  const Block* known = Find(c, i.target);
+  if (known == nullptr) return false;
+  const std::ptrdiff_t distance = known->code - c->code - 2;
+  if (distance < -128 || distance > 127) return false;
+  Emitter(c).Bytes({0x70 | (i.raw.opcode & 15), static_cast<int>(distance) & 0xff});
+  return true;
+}
+
 Site* AddSite(Context* c, Site::Kind kind, const Instruction& i, const Block& block) {
   return &c->sites.Add({.kind = kind, .address = i.address, .block = block.counter});
 }
@@ -194,6 +206,8 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
         c->mark.whole = true;
         e.Mark();
         e.Byte(0xe9);
+      } else if (EmitShortBranch(c, i)) {
+        return i.end();
       } else {
         e.Bytes({0x0f, 0x80 | (i.raw.opcode & 15)});
       }

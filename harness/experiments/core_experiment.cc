@@ -133,6 +133,20 @@ class Rounds {
   const Redirection* redirection_;
 };
 
+// The least that translation adds to a call that does nothing else.
+TranslationCost AddedTo(Action nothing, int threads) {
+  const Redirection none;
+  Rounds rounds(nothing, 2e-6, threads, &none);
+  std::vector<double> whole, work;
+  for (int k = 0; k < kRounds; ++k) {
+    std::string why;
+    const CoreRound round = rounds.Run(k % 2 != 0, &why);
+    whole.push_back(std::max(0.0, round.translated - round.native));
+    work.push_back(round.redirected_work);
+  }
+  return {QuartileOf(whole), QuartileOf(work)};
+}
+
 // The width of the interval of R/T; 1 without one.
 double WidthOf(const std::vector<CoreRound>& rounds) {
   std::vector<double> ratios;
@@ -143,22 +157,31 @@ double WidthOf(const std::vector<CoreRound>& rounds) {
   return interval ? interval->high - interval->low : 1;
 }
 
-// What following a team costs, from an empty one.
-TeamCost CostOfTeam(int threads) {
+// What following an empty team costs.
+TranslationCost CostOfTeam(int threads) {
+  if (threads == 1) return {};
   auto team = [threads] {
 #pragma omp parallel num_threads(threads)
     asm volatile("" : : : "memory");
   };
-  const Redirection none;
-  Rounds rounds(Action::Of(team), 2e-6, threads, &none);
-  std::vector<double> whole, work;
-  for (int k = 0; k < kRounds; ++k) {
-    std::string why;
-    const CoreRound round = rounds.Run(k % 2 != 0, &why);
-    whole.push_back(std::max(0.0, round.translated - round.native));
-    work.push_back(round.redirected_work);
-  }
-  return {QuartileOf(whole), QuartileOf(work)};
+  return AddedTo(Action::Of(team), threads);
+}
+
+[[gnu::noinline]] void Callee() { asm volatile("" : : : "memory"); }
+
+// What following an indirect call or a return costs, with returns to two places in turn: a
+// function's previous caller is often not its next one.
+TranslationCost CostOfReturn() {
+  constexpr int kReturns = 1000;
+  auto calls = [] {
+    for (int k = 0; k < kReturns / 2; ++k) {
+      Callee();
+      asm volatile("nop");
+      Callee();
+    }
+  };
+  const double each = AddedTo(Action::Of(calls), 1).whole / kReturns;
+  return {each, each};
 }
 
 double InstructionsOf(const ExactCounts& counts) {
@@ -177,7 +200,8 @@ class Experiment {
     const std::vector<double> seconds = RunSequence();
     costs_.assign(n, 0);
     Choose(seconds, &result);
-    if (subject_.threads > 1) team_ = CostOfTeam(subject_.threads);
+    team_ = CostOfTeam(subject_.threads);
+    return_ = CostOfReturn();
     if (subject_.before_iteration) subject_.before_iteration();
     start_ = clock_.now();
     for (std::size_t i = 0; i < n; ++i) {
@@ -255,8 +279,10 @@ class Experiment {
     const double seconds = Since(start);
     const LearnedRegion learned = Learn(run, stage);
     if (!learned.counts.complete) return;
-    stage->teams = {team_.whole * static_cast<double>(learned.teams),
-                    team_.work * static_cast<double>(learned.teams)};
+    const auto teams = static_cast<double>(learned.teams);
+    const double returns =
+        static_cast<double>(learned.counts.indirect_branches) / subject_.threads * return_.whole;
+    stage->cost = {team_.whole * teams + returns, team_.work * teams + returns};
     Rounds rounds(run, seconds, subject_.threads, learned.redirection.get());
     if (!stage->reason.empty()) {
       std::string ignored;
@@ -279,9 +305,11 @@ class Experiment {
       stage->reason = "not all of its code is translated: " + learned.counts.incomplete_reason;
       return learned;
     }
-    const ExactCounts again = ExactCounter::Count(run.function, run.context);
+    // (the first count of a process runs other paths of the allocator than the next ones)
+    const ExactCounts natural = ExactCounter::Count(run.function, run.context);
     const ExactCounts redirected = CountRedirected(run.function, run.context, *learned.redirection);
-    stage->counts = {.instructions = InstructionsOf(learned.counts),
+    const ExactCounts again = ExactCounter::Count(run.function, run.context);
+    stage->counts = {.instructions = InstructionsOf(natural),
                      .instructions_again = InstructionsOf(again),
                      .instructions_redirected = InstructionsOf(redirected),
                      .redirected_bytes = learned.redirected_bytes,
@@ -294,8 +322,8 @@ class Experiment {
   const CoreSubject& subject_;
   const CoreExperimentOptions& options_;
   TickClock clock_;
-  TeamCost team_;
-  std::vector<double> costs_;  // seconds that are due to each stage
+  TranslationCost team_, return_;  // of each
+  std::vector<double> costs_;      // seconds that are due to each stage
   std::uint64_t start_ = 0;
   double due_ = 0;
 };

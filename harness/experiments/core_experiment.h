@@ -42,7 +42,7 @@ struct StageCore {
   // For WaitingShare: also of a stage that is refused, if it runs translated. Empty on one thread.
   std::vector<CoreRound> waiting;
   CoreCounts counts;
-  TeamCost teams;
+  TranslationCost cost;
   std::string reason;  // why the stage was not measured
 };
 

@@ -36,8 +36,8 @@ struct CoreCounts {
   double crossings_added = 0;  // of cache lines, by redirected operands; below 0: fewer
 };
 
-// What translation adds to a call by following its OpenMP teams.
-struct TeamCost {
+// What translation adds to a call by following its OpenMP teams, indirect calls and returns.
+struct TranslationCost {
   double whole = 0;  // seconds, in `translated`
   double work = 0;   // seconds, in `translated_work` and `redirected_work`
 };
@@ -60,14 +60,15 @@ inline constexpr double kCoreShareError = 0.02;
 // 95 %: the share of the time, over all threads, in which threads wait for each other: to start, at
 // the end of a team, and while one thread works alone. Waits at barriers within a team are not
 // seen. Absent if there are too few rounds.
-std::optional<Interval> WaitingShare(std::span<const CoreRound> rounds, const TeamCost& teams);
+std::optional<Interval> WaitingShare(std::span<const CoreRound> rounds,
+                                     const TranslationCost& cost);
 
 // Why a redirected call is not the same work, or not with its data in L1; empty: it is.
 std::string WhyNotTheSameWork(const CoreCounts& counts);
 
 // `hertz`: of the core; 0: not known.
 CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& counts,
-                        const TeamCost& teams, double hertz);
+                        const TranslationCost& cost, double hertz);
 
 }  // namespace topdnn
 

@@ -106,12 +106,20 @@ TEST(CoreTimes, RefusesTranslatedCodeThatIsOffTheNativeTime) {
 
 TEST(CoreTimes, RefusesOtherInstructions) {
   CoreCounts counts = SameWork();
-  counts.instructions_redirected = 1e6 + 199;
+  counts.instructions = counts.instructions_again = 2e6;
+  counts.instructions_redirected = 2e6 + 399;
   EXPECT_EQ(ReasonOf(Rounds(), counts), "");
-  counts.instructions_redirected = 1e6 + 201;
-  EXPECT_THAT(ReasonOf(Rounds(), counts), HasSubstr("1e+06 instructions on its data, 1.0002e+06"));
-  counts.instructions_again = 1e6 - 100;  // it differs by 100 itself
+  counts.instructions_redirected = 2e6 + 410;
+  EXPECT_THAT(ReasonOf(Rounds(), counts), HasSubstr("2e+06 instructions on its data, 2.00041e+06"));
+  counts.instructions_again = 2e6 - 200;  // it differs by 200 itself
   EXPECT_EQ(ReasonOf(Rounds(), counts), "");
+  // An allocation in a short call.
+  counts = SameWork();
+  counts.instructions = counts.instructions_again = 1000;
+  counts.instructions_redirected = 1249;
+  EXPECT_EQ(ReasonOf(Rounds(), counts), "");
+  counts.instructions_redirected = 1251;
+  EXPECT_THAT(ReasonOf(Rounds(), counts), HasSubstr("its values decide"));
 }
 
 TEST(CoreTimes, RefusesDataThatStaysWhereItIs) {

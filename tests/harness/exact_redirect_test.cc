@@ -335,6 +335,13 @@ TEST(ExactRedirect, GathersIntegersAndStringsAreKept) {
     asm volatile("rep stosb\n" : "+D"(to), "+c"(n) : "a"(0) : "memory");
   };
   EXPECT_EQ(LearnOperands(Call, &string, tensors).kept_bytes, 100);
+  Region on_stack = [] {
+    char buffer[200];
+    void* to = buffer;
+    std::uint64_t n = sizeof buffer;
+    asm volatile("rep stosb\n" : "+D"(to), "+c"(n) : "a"(0) : "memory");
+  };
+  EXPECT_EQ(LearnOperands(Call, &on_stack, tensors).kept_bytes, 0);
 }
 
 // Recording changes no result and no count.
