@@ -42,6 +42,7 @@ struct StageCore {
   // For WaitingShare: also of a stage that is refused, if it runs translated. Empty on one thread.
   std::vector<CoreRound> waiting;
   CoreCounts counts;
+  TranslationCost teams;  // what translation adds to its OpenMP teams
   TranslationCost cost;
   std::string reason;  // why the stage was not measured
 };

@@ -61,7 +61,7 @@ inline constexpr double kCoreShareError = 0.02;
 // the end of a team, and while one thread works alone. Waits at barriers within a team are not
 // seen. Absent if there are too few rounds.
 std::optional<Interval> WaitingShare(std::span<const CoreRound> rounds,
-                                     const TranslationCost& cost);
+                                     const TranslationCost& teams);
 
 // Why a redirected call is not the same work, or not with its data in L1; empty: it is.
 std::string WhyNotTheSameWork(const CoreCounts& counts);

@@ -227,7 +227,7 @@ MixResult RunImbalance(int threads) {
   const CoreSubject subject = {
       .stages = stages, .tensors = {}, .threads = threads, .before_iteration = {}};
   const std::vector<StageCore> measured = RunCoreExperiment(subject, {.seconds = 2});
-  result.measured = WaitingShare(measured.front().waiting, measured.front().cost);
+  result.measured = WaitingShare(measured.front().waiting, measured.front().teams);
   if (!result.measured) result.reason = measured.front().reason;
   JudgeMix(result);
   return result;

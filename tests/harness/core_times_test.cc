@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 
 // 6 rounds of 100 us native and `translated` us, and 60 us redirected, but 62 in the first.
-std::vector<CoreRound> Rounds(double translated = 101) {
+std::vector<CoreRound> CoreRounds(double translated = 101) {
   std::vector<CoreRound> rounds(6, {.native = 100e-6,
                                     .translated = translated * 1e-6,
                                     .translated_work = translated * 1e-6,
@@ -30,7 +30,7 @@ CoreCounts SameWork() {
 }
 
 TEST(CoreTimes, ShareBeyondL1) {
-  const CoreJudgement judged = JudgeCore(Rounds(100), SameWork(), {}, 4e9);
+  const CoreJudgement judged = JudgeCore(CoreRounds(100), SameWork(), {}, 4e9);
   ASSERT_TRUE(judged.result) << judged.reason;
   // 6 rounds: the interval of the median is the smallest and the largest, 60 and 62 of 100, each
   // moved by the error of 2 points
@@ -46,11 +46,11 @@ TEST(CoreTimes, ShareBeyondL1) {
 
 // What translation costs is not known to be in R as well: the seconds reach to R / 1.05.
 TEST(CoreTimes, TranslationWidensTheSeconds) {
-  const CoreJudgement slower = JudgeCore(Rounds(105), SameWork(), {}, 4e9);
+  const CoreJudgement slower = JudgeCore(CoreRounds(105), SameWork(), {}, 4e9);
   ASSERT_TRUE(slower.result) << slower.reason;
   EXPECT_NEAR(slower.result->core_seconds.low, 60e-6 / 1.05, 1e-12);
   EXPECT_NEAR(slower.result->core_seconds.high, 62e-6, 1e-12);
-  const CoreJudgement faster = JudgeCore(Rounds(95), SameWork(), {}, 4e9);
+  const CoreJudgement faster = JudgeCore(CoreRounds(95), SameWork(), {}, 4e9);
   ASSERT_TRUE(faster.result) << faster.reason;
   EXPECT_NEAR(faster.result->core_seconds.low, 60e-6, 1e-12);
   EXPECT_NEAR(faster.result->core_seconds.high, 62e-6 / 0.95, 1e-12);
@@ -73,7 +73,7 @@ TEST(CoreTimes, WaitingAndTeamsAreLeftOut) {
 TEST(CoreTimes, CrossingsWidenTheInterval) {
   CoreCounts counts = SameWork();
   counts.crossings_added = -4e3;
-  const CoreJudgement judged = JudgeCore(Rounds(100), counts, {}, 4e9);
+  const CoreJudgement judged = JudgeCore(CoreRounds(100), counts, {}, 4e9);
   ASSERT_TRUE(judged.result) << judged.reason;
   EXPECT_NEAR(judged.result->beyond_l1.low, 0.38 - 0.03, 1e-9);
   EXPECT_NEAR(judged.result->beyond_l1.high, 0.40 + 0.03, 1e-9);
@@ -89,60 +89,62 @@ TEST(CoreTimes, SharesStayWithin0And1) {
   EXPECT_NEAR(judged.result->beyond_l1.high, 0.01, 1e-9);
 }
 
-std::string ReasonOf(const std::vector<CoreRound>& rounds, const CoreCounts& counts) {
+std::string WhyRefused(const std::vector<CoreRound>& rounds, const CoreCounts& counts) {
   const CoreJudgement judged = JudgeCore(rounds, counts, {}, 4e9);
   EXPECT_NE(judged.result.has_value(), !judged.reason.empty());
   return judged.reason;
 }
 
 TEST(CoreTimes, RefusesTranslatedCodeThatIsOffTheNativeTime) {
-  EXPECT_THAT(ReasonOf(Rounds(107), SameWork()), HasSubstr("takes 1.07 x as long as its own"));
-  EXPECT_THAT(ReasonOf(Rounds(93), SameWork()), HasSubstr("takes 0.93 x as long as its own"));
-  EXPECT_EQ(ReasonOf(Rounds(105.9), SameWork()), "");
-  std::vector<CoreRound> spread = Rounds(107);
+  EXPECT_THAT(WhyRefused(CoreRounds(107), SameWork()),
+              HasSubstr("takes 1.07 x as long as its own"));
+  EXPECT_THAT(WhyRefused(CoreRounds(93), SameWork()), HasSubstr("takes 0.93 x as long as its own"));
+  EXPECT_EQ(WhyRefused(CoreRounds(105.9), SameWork()), "");
+  std::vector<CoreRound> spread = CoreRounds(107);
   spread[3].translated = 105e-6;  // the interval of 6 rounds is the whole range
-  EXPECT_EQ(ReasonOf(spread, SameWork()), "");
+  EXPECT_EQ(WhyRefused(spread, SameWork()), "");
 }
 
 TEST(CoreTimes, RefusesOtherInstructions) {
   CoreCounts counts = SameWork();
   counts.instructions = counts.instructions_again = 2e6;
   counts.instructions_redirected = 2e6 + 399;
-  EXPECT_EQ(ReasonOf(Rounds(), counts), "");
+  EXPECT_EQ(WhyRefused(CoreRounds(), counts), "");
   counts.instructions_redirected = 2e6 + 410;
-  EXPECT_THAT(ReasonOf(Rounds(), counts), HasSubstr("2e+06 instructions on its data, 2.00041e+06"));
+  EXPECT_THAT(WhyRefused(CoreRounds(), counts),
+              HasSubstr("2e+06 instructions on its data, 2.00041e+06"));
   counts.instructions_again = 2e6 - 200;  // it differs by 200 itself
-  EXPECT_EQ(ReasonOf(Rounds(), counts), "");
+  EXPECT_EQ(WhyRefused(CoreRounds(), counts), "");
   // An allocation in a short call.
   counts = SameWork();
   counts.instructions = counts.instructions_again = 1000;
   counts.instructions_redirected = 1249;
-  EXPECT_EQ(ReasonOf(Rounds(), counts), "");
+  EXPECT_EQ(WhyRefused(CoreRounds(), counts), "");
   counts.instructions_redirected = 1251;
-  EXPECT_THAT(ReasonOf(Rounds(), counts), HasSubstr("its values decide"));
+  EXPECT_THAT(WhyRefused(CoreRounds(), counts), HasSubstr("its values decide"));
 }
 
 TEST(CoreTimes, RefusesDataThatStaysWhereItIs) {
   CoreCounts counts = SameWork();
   counts.kept_bytes = 1e6 / 19.1;  // 4.98 % of the sum
-  EXPECT_EQ(ReasonOf(Rounds(), counts), "");
+  EXPECT_EQ(WhyRefused(CoreRounds(), counts), "");
   counts.kept_bytes = 1e6 / 9;
-  EXPECT_THAT(ReasonOf(Rounds(), counts), HasSubstr("10 % of the bytes"));
+  EXPECT_THAT(WhyRefused(CoreRounds(), counts), HasSubstr("10 % of the bytes"));
   counts.redirected_bytes = counts.kept_bytes = 0;
-  EXPECT_THAT(ReasonOf(Rounds(), counts), HasSubstr("no vector instruction"));
+  EXPECT_THAT(WhyRefused(CoreRounds(), counts), HasSubstr("no vector instruction"));
 }
 
 TEST(CoreTimes, RefusesWhatIsSlowerInL1) {
   std::vector<CoreRound> rounds(6, {100e-6, 100e-6, 100e-6, 103e-6});
-  EXPECT_THAT(ReasonOf(rounds, SameWork()), HasSubstr("1.03 to 1.03 x as long"));
+  EXPECT_THAT(WhyRefused(rounds, SameWork()), HasSubstr("1.03 to 1.03 x as long"));
   rounds[3].redirected_work = 99e-6;  // within its spread
-  EXPECT_EQ(ReasonOf(rounds, SameWork()), "");
+  EXPECT_EQ(WhyRefused(rounds, SameWork()), "");
 }
 
 TEST(CoreTimes, RefusesTooFewRounds) {
-  std::vector<CoreRound> rounds = Rounds();
+  std::vector<CoreRound> rounds = CoreRounds();
   rounds[0].native = 0;  // the clock went backwards
-  EXPECT_THAT(ReasonOf(rounds, SameWork()), HasSubstr("too few rounds for an interval: 5"));
+  EXPECT_THAT(WhyRefused(rounds, SameWork()), HasSubstr("too few rounds for an interval: 5"));
 }
 
 }  // namespace

@@ -23,21 +23,21 @@
 namespace topdnn {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kTensorPage = 4096;
 
 // Memory that can be taken away: after Hide, any access ends the program.
-class Tensor {
+class HideableTensor {
  public:
-  explicit Tensor(std::size_t bytes = 4 * kPage) : bytes_(bytes) {
+  explicit HideableTensor(std::size_t bytes = 4 * kTensorPage) : bytes_(bytes) {
     data_ = static_cast<std::uint8_t*>(
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     for (std::size_t k = 0; k < bytes / sizeof(float); ++k) {
       floats()[k] = 1.0F + static_cast<float>(k);
     }
   }
-  ~Tensor() { munmap(data_, bytes_); }
-  Tensor(const Tensor&) = delete;
-  Tensor& operator=(const Tensor&) = delete;
+  ~HideableTensor() { munmap(data_, bytes_); }
+  HideableTensor(const HideableTensor&) = delete;
+  HideableTensor& operator=(const HideableTensor&) = delete;
 
   float* floats() const { return reinterpret_cast<float*>(data_); }
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(data_, bytes_)); }
@@ -49,26 +49,26 @@ class Tensor {
   std::uint8_t* data_;
 };
 
-using Region = std::function<void()>;
-void Call(void* region) { (*static_cast<Region*>(region))(); }
+using AnyRegion = std::function<void()>;
+void CallRegion(void* region) { (*static_cast<AnyRegion*>(region))(); }
 
 // What a region gives on its data and redirected, with the data taken away.
-struct Seen {
+struct RedirectedRun {
   LearnedRegion learned;
   ExactCounts redirected;
 };
 
-Seen RunHidden(Region region, const std::vector<const Tensor*>& tensors) {
+RedirectedRun RunHidden(AnyRegion region, const std::vector<const HideableTensor*>& tensors) {
   std::vector<std::span<const std::byte>> memory;
-  for (const Tensor* tensor : tensors) memory.push_back(tensor->bytes());
+  for (const HideableTensor* tensor : tensors) memory.push_back(tensor->bytes());
   region();
-  Seen seen;
-  seen.learned = LearnOperands(Call, &region, memory);
-  for (const Tensor* tensor : tensors) tensor->Hide();
-  seen.redirected = CountRedirected(Call, &region, *seen.learned.redirection);
+  RedirectedRun seen;
+  seen.learned = LearnOperands(CallRegion, &region, memory);
+  for (const HideableTensor* tensor : tensors) tensor->Hide();
+  seen.redirected = CountRedirected(CallRegion, &region, *seen.learned.redirection);
   const std::string missed =
-      RunUncounted(Call, &region, seen.learned.redirection.get(), BestClock().now);
-  for (const Tensor* tensor : tensors) tensor->Show();
+      RunUncounted(CallRegion, &region, seen.learned.redirection.get(), BestClock().now);
+  for (const HideableTensor* tensor : tensors) tensor->Show();
   EXPECT_EQ(missed, "");
   EXPECT_TRUE(seen.learned.counts.complete) << seen.learned.counts.incomplete_reason;
   EXPECT_TRUE(seen.redirected.complete) << seen.redirected.incomplete_reason;
@@ -87,7 +87,7 @@ Seen RunHidden(Region region, const std::vector<const Tensor*>& tensors) {
   if (!__builtin_cpu_supports(isa)) GTEST_SKIP() << "no " << (isa)
 
 // The places within a line of the redirected operands, by instruction.
-std::vector<std::uint32_t> PlacesOf(const Seen& seen) {
+std::vector<std::uint32_t> PlacesInLine(const RedirectedRun& seen) {
   std::vector<std::uint32_t> places;
   for (const RedirectedOperand& o : seen.learned.redirection->operands) {
     places.push_back(o.place % kLineBytes);
@@ -97,8 +97,8 @@ std::vector<std::uint32_t> PlacesOf(const Seen& seen) {
 
 TEST(ExactRedirect, LoadsAndStoresGoElsewhere) {
   SKIP_WITHOUT_THE_COUNTER();
-  const Tensor from;
-  const Tensor to;
+  const HideableTensor from;
+  const HideableTensor to;
   const auto loop = [&] {
     const float* a = from.floats();
     float* b = to.floats() + 2;
@@ -115,9 +115,9 @@ TEST(ExactRedirect, LoadsAndStoresGoElsewhere) {
         : "xmm0", "rcx", "cc", "memory");
   };
   loop();
-  std::vector<float> before(to.floats(), to.floats() + kPage);
-  const Seen seen = RunHidden(loop, {&from, &to});
-  EXPECT_EQ(PlacesOf(seen), (std::vector<std::uint32_t>{4, 0, 12, 8, 28}));
+  std::vector<float> before(to.floats(), to.floats() + kTensorPage);
+  const RedirectedRun seen = RunHidden(loop, {&from, &to});
+  EXPECT_EQ(PlacesInLine(seen), (std::vector<std::uint32_t>{4, 0, 12, 8, 28}));
   EXPECT_EQ(seen.learned.redirected_bytes, 100 * (16 + 16 + 4 + 16 + 4));
   EXPECT_EQ(seen.learned.kept_bytes, 0);
   EXPECT_EQ(std::memcmp(before.data(), to.floats(), before.size() * sizeof(float)), 0);
@@ -125,8 +125,8 @@ TEST(ExactRedirect, LoadsAndStoresGoElsewhere) {
 
 TEST(ExactRedirect, LoadsAndStoresShareNoLineAndNoLowAddressBits) {
   SKIP_WITHOUT_THE_COUNTER();
-  const Tensor data;
-  const Seen seen = RunHidden(
+  const HideableTensor data;
+  const RedirectedRun seen = RunHidden(
       [&] {
         asm volatile("movups (%0), %%xmm0\n movups %%xmm0, (%0)\n"
                      :
@@ -136,14 +136,14 @@ TEST(ExactRedirect, LoadsAndStoresShareNoLineAndNoLowAddressBits) {
       {&data});
   const auto& operands = seen.learned.redirection->operands;
   ASSERT_EQ(operands.size(), 2U);
-  EXPECT_LT(operands[0].place % kPage, kPage / 2);
-  EXPECT_GE(operands[1].place % kPage, kPage / 2);
+  EXPECT_LT(operands[0].place % kTensorPage, kTensorPage / 2);
+  EXPECT_GE(operands[1].place % kTensorPage, kTensorPage / 2);
 }
 
 // A redirected load reads the values that were at its last address.
 TEST(ExactRedirect, LinesHoldTheRegionsValues) {
   SKIP_WITHOUT_THE_COUNTER();
-  const Tensor data;
+  const HideableTensor data;
   std::uint32_t seen_value = 0;
   RunHidden(
       [&] {
@@ -161,9 +161,9 @@ TEST(ExactRedirect, WideVectorsBroadcastsAndMasks) {
   SKIP_WITHOUT_THE_COUNTER();
   SKIP_WITHOUT("avx2");
   SKIP_WITHOUT("fma");
-  const Tensor from;
-  const Tensor to;
-  const Seen seen = RunHidden(
+  const HideableTensor from;
+  const HideableTensor to;
+  const RedirectedRun seen = RunHidden(
       [&] {
         asm volatile(
             "vpcmpeqd %%ymm3, %%ymm3, %%ymm3\n"
@@ -184,16 +184,16 @@ TEST(ExactRedirect, WideVectorsBroadcastsAndMasks) {
             : "xmm0", "xmm1", "xmm2", "xmm3", "memory");
       },
       {&from, &to});
-  EXPECT_EQ(PlacesOf(seen), (std::vector<std::uint32_t>{0, 36, 12, 0, 0, 0, 16, 24, 0, 32, 0}));
+  EXPECT_EQ(PlacesInLine(seen), (std::vector<std::uint32_t>{0, 36, 12, 0, 0, 0, 16, 24, 0, 32, 0}));
   EXPECT_EQ(to.floats()[64], to.floats()[64]);
 }
 
 TEST(ExactRedirect, Avx512) {
   SKIP_WITHOUT_THE_COUNTER();
   SKIP_WITHOUT("avx512f");
-  const Tensor from;
-  const Tensor to;
-  const Seen seen = RunHidden(
+  const HideableTensor from;
+  const HideableTensor to;
+  const RedirectedRun seen = RunHidden(
       [&] {
         asm volatile(
             "mov $0x0f0f, %%eax\n kmovw %%eax, %%k1\n"
@@ -212,14 +212,14 @@ TEST(ExactRedirect, Avx512) {
             : "eax", "xmm0", "memory");
       },
       {&from, &to});
-  EXPECT_EQ(PlacesOf(seen), (std::vector<std::uint32_t>{0, 0, 4, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(PlacesInLine(seen), (std::vector<std::uint32_t>{0, 0, 4, 0, 0, 0, 0, 0, 0}));
 }
 
 // 16 bytes at every 16 bytes from 8: one in four crosses. Each of 4 instructions has its place.
 TEST(ExactRedirect, KeepsTheShareOfLineCrossings) {
   SKIP_WITHOUT_THE_COUNTER();
-  const Tensor data;
-  const Seen four = RunHidden(
+  const HideableTensor data;
+  const RedirectedRun four = RunHidden(
       [&] {
         const float* a = data.floats() + 2;
         asm volatile(
@@ -236,7 +236,7 @@ TEST(ExactRedirect, KeepsTheShareOfLineCrossings) {
   EXPECT_EQ(four.learned.redirected_crossings, 100);
   // One instruction that crosses in one of four executions, and then one in three of four: the
   // second one's place crosses, and makes up for the first one's.
-  const Seen two = RunHidden(
+  const RedirectedRun two = RunHidden(
       [&] {
         const float* a = data.floats() + 2;
         const float* b = data.floats() + 12;
@@ -258,9 +258,9 @@ TEST(ExactRedirect, KeepsTheShareOfLineCrossings) {
 // depends on them.
 TEST(ExactRedirect, KeepsStackConstantsAndPointers) {
   SKIP_WITHOUT_THE_COUNTER();
-  const Tensor data;
+  const HideableTensor data;
   static std::array<std::uint64_t, 2> targets;  // what the pointers point to
-  const Tensor pointers;
+  const HideableTensor pointers;
   std::uint64_t sum = 0;
   const auto region = [&] {
     // two pointers copied by one 16-byte move, and a pair of floats on the stack
@@ -283,7 +283,7 @@ TEST(ExactRedirect, KeepsStackConstantsAndPointers) {
         : "rax", "rdx", "xmm0", "xmm1", "xmm2", "xmm3", "memory");
     sum = first + second;
   };
-  const Seen seen = RunHidden(region, {&data});
+  const RedirectedRun seen = RunHidden(region, {&data});
   EXPECT_EQ(sum, 42U);
   EXPECT_EQ(seen.learned.operands, 1U);
 }
@@ -292,17 +292,17 @@ TEST(ExactRedirect, KeepsStackConstantsAndPointers) {
 TEST(ExactRedirect, ScratchMemory) {
   SKIP_WITHOUT_THE_COUNTER();
   SKIP_WITHOUT("avx2");
-  const Tensor scratch;
-  const Tensor with_pointers;
-  const auto run = [](const Tensor& memory) {
+  const HideableTensor scratch;
+  const HideableTensor with_pointers;
+  const auto run = [](const HideableTensor& memory) {
     std::vector<std::span<const std::byte>> no_tensors;
-    Region region = [&] {
+    AnyRegion region = [&] {
       asm volatile("vmovups (%0), %%ymm0\n movups 32(%0), %%xmm1\n vzeroupper\n"
                    :
                    : "r"(memory.floats())
                    : "xmm0", "xmm1", "memory");
     };
-    return LearnOperands(Call, &region, no_tensors).operands;
+    return LearnOperands(CallRegion, &region, no_tensors).operands;
   };
   EXPECT_EQ(run(scratch), 1U);
   void* pointer = scratch.floats();
@@ -314,9 +314,9 @@ TEST(ExactRedirect, ScratchMemory) {
 TEST(ExactRedirect, GathersIntegersAndStringsAreKept) {
   SKIP_WITHOUT_THE_COUNTER();
   SKIP_WITHOUT("avx2");
-  const Tensor data;
+  const HideableTensor data;
   std::vector<std::span<const std::byte>> tensors = {data.bytes()};
-  Region gather = [&] {
+  AnyRegion gather = [&] {
     asm volatile(
         "vpxor %%xmm1, %%xmm1, %%xmm1\n vpcmpeqd %%ymm2, %%ymm2, %%ymm2\n"
         "vgatherdps %%ymm2, 8(%0,%%ymm1,4), %%ymm0\n vzeroupper\n"
@@ -324,52 +324,52 @@ TEST(ExactRedirect, GathersIntegersAndStringsAreKept) {
         : "r"(data.floats())
         : "xmm0", "xmm1", "xmm2", "memory");
   };
-  EXPECT_EQ(LearnOperands(Call, &gather, tensors).kept_bytes, 32);
-  Region integers = [&] {
+  EXPECT_EQ(LearnOperands(CallRegion, &gather, tensors).kept_bytes, 32);
+  AnyRegion integers = [&] {
     asm volatile("mov (%0), %%rax\n mov %%eax, 64(%0)\n" : : "r"(data.floats()) : "rax", "memory");
   };
-  EXPECT_EQ(LearnOperands(Call, &integers, tensors).kept_bytes, 8 + 4);
-  Region string = [&] {
+  EXPECT_EQ(LearnOperands(CallRegion, &integers, tensors).kept_bytes, 8 + 4);
+  AnyRegion string = [&] {
     void* to = data.floats();
     std::uint64_t n = 100;
     asm volatile("rep stosb\n" : "+D"(to), "+c"(n) : "a"(0) : "memory");
   };
-  EXPECT_EQ(LearnOperands(Call, &string, tensors).kept_bytes, 100);
-  Region on_stack = [] {
+  EXPECT_EQ(LearnOperands(CallRegion, &string, tensors).kept_bytes, 100);
+  AnyRegion on_stack = [] {
     char buffer[200];
     void* to = buffer;
     std::uint64_t n = sizeof buffer;
     asm volatile("rep stosb\n" : "+D"(to), "+c"(n) : "a"(0) : "memory");
   };
-  EXPECT_EQ(LearnOperands(Call, &on_stack, tensors).kept_bytes, 0);
+  EXPECT_EQ(LearnOperands(CallRegion, &on_stack, tensors).kept_bytes, 0);
 }
 
 // Recording changes no result and no count.
 TEST(ExactRedirect, RecordingIsTransparent) {
   SKIP_WITHOUT_THE_COUNTER();
-  const Tensor data;
+  const HideableTensor data;
   float sum = 0;
-  Region region = [&] {
+  AnyRegion region = [&] {
     sum = 0;
     for (int k = 0; k < 1000; ++k) sum += data.floats()[k] * 0.5F;
   };
   region();
   const float expected = sum;
-  const ExactCounts counts = ExactCounter::Count(Call, &region);
+  const ExactCounts counts = ExactCounter::Count(CallRegion, &region);
   const std::vector<std::span<const std::byte>> tensors = {data.bytes()};
-  const LearnedRegion learned = LearnOperands(Call, &region, tensors);
+  const LearnedRegion learned = LearnOperands(CallRegion, &region, tensors);
   EXPECT_EQ(sum, expected);
   EXPECT_EQ(learned.counts.instructions, counts.instructions);
   EXPECT_EQ(learned.counts.flops(), counts.flops());
   sum = 0;
-  EXPECT_EQ(RunUncounted(Call, &region, nullptr, BestClock().now), "");
+  EXPECT_EQ(RunUncounted(CallRegion, &region, nullptr, BestClock().now), "");
   EXPECT_EQ(sum, expected);
 }
 
 // Every thread of a team is redirected, also with its own data.
 TEST(ExactRedirect, Teams) {
   SKIP_WITHOUT_THE_COUNTER();
-  const Tensor data;
+  const HideableTensor data;
   std::array<std::uint64_t, 2> waited = {};
   const auto region = [&] {
 #pragma omp parallel num_threads(2)
@@ -386,16 +386,16 @@ TEST(ExactRedirect, Teams) {
     }
     waited[1] = WaitedForTeams();
   };
-  Region once = region;
+  AnyRegion once = region;
   once();
   const std::vector<std::span<const std::byte>> tensors = {data.bytes()};
-  const LearnedRegion learned = LearnOperands(Call, &once, tensors);
+  const LearnedRegion learned = LearnOperands(CallRegion, &once, tensors);
   EXPECT_EQ(learned.counts.threads, 2);
   EXPECT_EQ(learned.teams, 1U);
   EXPECT_EQ(learned.redirected_bytes, 2 * 60 * 32);
   data.Hide();
-  const ExactCounts redirected = CountRedirected(Call, &once, *learned.redirection);
-  EXPECT_EQ(RunUncounted(Call, &once, learned.redirection.get(), BestClock().now), "");
+  const ExactCounts redirected = CountRedirected(CallRegion, &once, *learned.redirection);
+  EXPECT_EQ(RunUncounted(CallRegion, &once, learned.redirection.get(), BestClock().now), "");
   data.Show();
   EXPECT_EQ(redirected.threads, 2);
   EXPECT_EQ(redirected.instructions - redirected.openmp_instructions,
@@ -409,7 +409,7 @@ TEST(ExactRedirect, WaitingIsWhatExceedsTheLongestShare) {
   const TickClock clock = BestClock();
   std::uint64_t whole = 0;
   std::uint64_t waited = 0;
-  Region region = [&] {
+  AnyRegion region = [&] {
     const std::uint64_t start = clock.now();
 #pragma omp parallel num_threads(2)
     {
@@ -422,7 +422,7 @@ TEST(ExactRedirect, WaitingIsWhatExceedsTheLongestShare) {
     waited = WaitedForTeams();
   };
   region();
-  EXPECT_EQ(RunUncounted(Call, &region, nullptr, clock.now), "");
+  EXPECT_EQ(RunUncounted(CallRegion, &region, nullptr, clock.now), "");
   ASSERT_GT(whole, waited);
   EXPECT_GE(static_cast<double>(whole - waited) * clock.seconds_per_tick, 3e-3 * 0.999);
 }

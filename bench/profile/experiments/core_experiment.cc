@@ -60,7 +60,7 @@ void AddTo(const std::vector<StageCore>& stages, int threads, const BoundsMachin
     record.core_reason = record.status >= Status::kInvalid
                              ? fmt::format("the record is {}", NameOf(record.status))
                              : stages[i].reason;
-    if (threads > 1) record.waiting = WaitingShare(stages[i].waiting, stages[i].cost);
+    if (threads > 1) record.waiting = WaitingShare(stages[i].waiting, stages[i].teams);
     if (!record.core_reason.empty()) continue;
     CoreJudgement judged = JudgeCore(stages[i].rounds, stages[i].counts, stages[i].cost, hertz);
     record.core_experiment = std::move(judged.result);
