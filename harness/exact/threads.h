@@ -16,8 +16,9 @@ namespace topdnn {
 struct TeamCall {
   void (*function)(void*);
   void* data;
-  std::uint64_t entry;    // libgomp's function that starts the team
-  std::uint64_t longest;  // ticks of the thread that worked longest; only if the region is timed
+  std::uint64_t entry = 0;  // libgomp's function that starts the team
+  std::uint64_t longest =
+      0;  // ticks of the thread that worked longest; only if the region is timed
 };
 
 // Runs a worker's share of a parallel region; `argument` is a TeamCall.
