@@ -88,7 +88,7 @@ void LayOut(Arena* arena, Context* c) {
   c->exits.items = arena->Take<Exit>(kMaxItems);
   c->marks.items = arena->Take<Mark>(kMarksPerItem * kMaxItems);
   c->branches.items = arena->Take<BranchCount>(kMaxItems);
-  c->touched.items = arena->Take<CodeRange>(kMaxItems);
+  c->touched.items = arena->Take<BlockCount>(kMaxItems);
   c->team_calls.items = arena->Take<TeamCall>(kMaxItems);
   c->operands.items = arena->Take<OperandRecord>(kMaxItems);
   c->counts = arena->Take<ExactCounts>(1);

@@ -86,8 +86,8 @@ struct Mark {
   std::uint32_t rep = 0;     // counter for rcx after a started `rep`; 0: none
 };
 
-struct CodeRange {
-  std::uint64_t start, end;
+struct BlockCount {
+  std::uint64_t start, end, times;
 };
 
 struct BranchCount {
@@ -151,7 +151,8 @@ struct Context {
   Mark mark;                     // for the code being emitted
   List<std::uint64_t> counters;  // the first is always zero
   List<BranchCount> branches;    // filled by Fold; an address may occur more than once
-  List<CodeRange> touched;       // code of executed blocks, filled by Fold
+  // Executed blocks, filled by Fold; one may occur more than once.
+  List<BlockCount> touched;
   List<TeamCall> team_calls;
   List<OperandRecord> operands;  // filled if the translation records them
   std::uint64_t stack;           // a place in the thread's stack

@@ -7,6 +7,7 @@
 #if defined(__x86_64__)
 
 #include <cpuid.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <omp.h>
 #include <sys/resource.h>
@@ -20,6 +21,7 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -53,7 +55,7 @@ void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> touched;
   std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> branches;
   for (const Context* c : contexts) {
-    for (const auto& [start, end] : c->touched) touched.emplace_back(start, end);
+    for (const auto& [start, end, times] : c->touched) touched.emplace_back(start, end);
     for (const BranchCount& b : c->branches) {
       branches[b.address].first += b.taken;
       branches[b.address].second += b.not_taken;
@@ -138,6 +140,39 @@ ExactCounts SumOf(const std::vector<Context*>& contexts) {
   return counts;
 }
 
+// The code of `block`; empty if it is not mapped any more.
+std::vector<std::uint8_t> CodeOf(int memory, const ExecutedBlock& block) {
+  std::vector<std::uint8_t> code(block.end - block.start);
+  const ssize_t got = pread(memory, code.data(), code.size(), static_cast<off_t>(block.start));
+  if (got != static_cast<ssize_t>(code.size())) code.clear();
+  return code;
+}
+
+// All threads' blocks and branches, each once.
+BlockProfile BlocksOf(const std::vector<Context*>& contexts) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> times;
+  std::map<std::uint64_t, ExecutedBranch> branches;
+  for (const Context* c : contexts) {
+    for (const BlockCount& block : c->touched) times[{block.start, block.end}] += block.times;
+    for (const BranchCount& branch : c->branches) {
+      ExecutedBranch& sum = branches[branch.address];
+      sum.address = branch.address;
+      sum.taken += branch.taken;
+      sum.not_taken += branch.not_taken;
+    }
+  }
+  BlockProfile profile;
+  const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  for (const auto& [range, count] : times) {
+    ExecutedBlock& block = profile.blocks.emplace_back();
+    block = {range.first, range.second, count, IsTeamRuntime(range.first), {}};
+    block.code = CodeOf(memory, block);
+  }
+  if (memory >= 0) close(memory);
+  for (const auto& [address, branch] : branches) profile.branches.push_back(branch);
+  return profile;
+}
+
 // The context of the thread that counts: one per process, because only one count runs at a time.
 // Null with a reason in `*why` if the system refuses its memory.
 Context* MainContext(std::string* why) {
@@ -195,7 +230,7 @@ bool CountsATrial() {
     for (int k = 0; k < 1000; ++k) asm volatile("addsd %0, %0" : "+x"(*static_cast<double*>(to)));
     getppid();
   };
-  const ExactCounts counts = CountRegion(region, &sum, ExactCounter::Width::kAsIs);
+  const ExactCounts counts = CountRegion(region, &sum, ExactCounter::Width::kAsIs, nullptr);
   return counts.complete && counts.fp[kF64][kScalar] == 1000;
 }
 
@@ -279,9 +314,13 @@ Availability ExactCounter::Probe() {
   return available;
 }
 
-ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width width) {
+ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width width,
+                                BlockProfile* blocks) {
   RequireProbe();
-  return CountRegion(function, argument, width);
+  const auto look = [blocks](const std::vector<Context*>& contexts) {
+    if (blocks != nullptr) *blocks = BlocksOf(contexts);
+  };
+  return CountRegion(function, argument, width, {}, nullptr, look);
 }
 
 LearnedRegion LearnOperands(void (*function)(void*), void* argument,
@@ -337,7 +376,7 @@ Availability ExactCounter::Probe() {
           ""};
 }
 
-ExactCounts ExactCounter::Count(void (*)(void*), void*, Width) {
+ExactCounts ExactCounter::Count(void (*)(void*), void*, Width, BlockProfile*) {
   throw std::logic_error("exact counter: " + Probe().reason);
 }
 

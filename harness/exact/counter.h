@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "harness/counters/source.h"
+#include "harness/exact/block_profile.h"
 #include "harness/exact/instructions/counts.h"
 
 namespace topdnn {
@@ -33,12 +34,16 @@ class ExactCounter {
   // Runs function(argument) once and counts from its first instruction to its return. An exception
   // passes through after the process state is restored; its count is lost. Only one count can run
   // in a process: throws std::logic_error if one is running, on any thread, or if Probe() fails.
-  static ExactCounts Count(void (*function)(void*), void* argument, Width width = Width::kAsIs);
+  // `blocks`: what the region executed block by block, if not null.
+  static ExactCounts Count(void (*function)(void*), void* argument, Width width = Width::kAsIs,
+                           BlockProfile* blocks = nullptr);
 
   // The same for any callable. The count includes the function that calls it.
   template <class Callable>
-  static ExactCounts Count(Callable& callable, Width width = Width::kAsIs) {
-    return Count([](void* c) { (*static_cast<Callable*>(c))(); }, std::addressof(callable), width);
+  static ExactCounts Count(Callable& callable, Width width = Width::kAsIs,
+                           BlockProfile* blocks = nullptr) {
+    return Count([](void* c) { (*static_cast<Callable*>(c))(); }, std::addressof(callable), width,
+                 blocks);
   }
 };
 

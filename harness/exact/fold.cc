@@ -70,7 +70,7 @@ void Fold(Context* c) noexcept {
       c->counts->openmp_branches +=
           (block.content.conditional_branches + block.content.indirect_branches) * times;
     }
-    c->touched.Add({block.start, block.end});
+    c->touched.Add({block.start, block.end, times});
   }
   for (OperandRecord& operand : c->operands) {
     if (operand.counter != kNone) operand.times += c->counters.items[operand.counter];

@@ -1,0 +1,35 @@
+// The blocks that a counted region executed: how often, and their code.
+//
+// The code is copied at the end of the count, because a just-in-time compiler may reuse its memory.
+
+#ifndef TOPDNN_HARNESS_EXACT_BLOCK_PROFILE_H_
+#define TOPDNN_HARNESS_EXACT_BLOCK_PROFILE_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace topdnn {
+
+// Code that was executed `times` times from its first instruction to its last. Blocks may overlap
+// where code was entered at several places: the executions of an instruction are their sum.
+struct ExecutedBlock {
+  std::uint64_t start = 0, end = 0;  // addresses
+  std::uint64_t times = 0;
+  bool openmp = false;             // of the OpenMP runtime, which also waits
+  std::vector<std::uint8_t> code;  // empty if it could not be read any more
+};
+
+// A conditional branch.
+struct ExecutedBranch {
+  std::uint64_t address = 0, taken = 0, not_taken = 0;
+};
+
+// All threads of the region together; both lists in the order of their addresses.
+struct BlockProfile {
+  std::vector<ExecutedBlock> blocks;
+  std::vector<ExecutedBranch> branches;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_EXACT_BLOCK_PROFILE_H_

@@ -1,0 +1,102 @@
+// The blocks of a counted region: together they are exactly what the counter counts.
+
+#include <gtest/gtest.h>
+
+#include "harness/exact/counter.h"
+
+#if defined(__x86_64__)
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "harness/exact/instructions/decode.h"
+#include "harness/hot/executed_code.h"
+
+namespace topdnn {
+namespace {
+
+// Decodes the blocks' own copies of their code.
+std::uint64_t InstructionsOf(const BlockProfile& profile) {
+  std::uint64_t sum = 0;
+  for (const ExecutedBlock& block : profile.blocks) {
+    std::vector<std::uint8_t> code = block.code;
+    code.resize(code.size() + ZYDIS_MAX_INSTRUCTION_LENGTH);
+    std::uint64_t length = 0;
+    for (std::size_t at = 0; at < block.code.size(); ++length) {
+      Instruction i;
+      Decode(AddressOf(static_cast<const std::uint8_t*>(&code[at])), &i);
+      if (i.raw.length == 0) break;
+      at += i.raw.length;
+    }
+    sum += length * block.times;
+  }
+  return sum;
+}
+
+void Sum(const std::vector<float>& values, float* sum) {
+  for (const float value : values) *sum += value;
+}
+
+TEST(ExactBlocks, TimesLengthsAreTheInstructions) {
+  const std::vector<float> values(1000, 1.5F);
+  float sum = 0;
+  auto region = [&] {
+    for (int k = 0; k < 7; ++k) Sum(values, &sum);
+  };
+  BlockProfile blocks;
+  const ExactCounts counts = ExactCounter::Count(region, ExactCounter::Width::kAsIs, &blocks);
+  ASSERT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_EQ(InstructionsOf(blocks), counts.instructions);
+  EXPECT_EQ(ReadExecutedCode(blocks).executed, counts.instructions);
+  EXPECT_EQ(ReadExecutedCode(blocks).flops, counts.flops());
+}
+
+TEST(ExactBlocks, IncludeAllThreadsAndMarkOpenmp) {
+  std::vector<double> values(4096, 2.0);
+  auto region = [&] {
+#pragma omp parallel for num_threads(2)
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] *= 1.25;
+  };
+  region();
+  BlockProfile blocks;
+  const ExactCounts counts = ExactCounter::Count(region, ExactCounter::Width::kAsIs, &blocks);
+  ASSERT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_EQ(InstructionsOf(blocks), counts.instructions);
+  std::erase_if(blocks.blocks, [](const ExecutedBlock& block) { return block.openmp; });
+  EXPECT_EQ(InstructionsOf(blocks), counts.instructions - counts.openmp_instructions);
+  EXPECT_EQ(ReadExecutedCode(blocks).executed, counts.instructions - counts.openmp_instructions);
+}
+
+// A loop whose iterations are known: its block, and both directions of its branch.
+TEST(ExactBlocks, FindALoopWithItsIterations) {
+  constexpr long kIterations = 1000;
+  auto region = [] {
+    long n = kIterations;
+    asm volatile("1: vfmadd231ps %%ymm1, %%ymm1, %%ymm0\n dec %0\n jnz 1b"
+                 : "+r"(n)
+                 :
+                 : "xmm0", "xmm1", "cc");
+  };
+  if (__builtin_cpu_supports("fma") == 0) GTEST_SKIP() << "this CPU has no FMA";
+  BlockProfile blocks;
+  ExactCounter::Count(region, ExactCounter::Width::kAsIs, &blocks);
+  const ExecutedCode code = ReadExecutedCode(blocks);
+  const std::vector<Loop> loops = FindLoops(code.graph);
+  ASSERT_EQ(loops.size(), 1U);
+  EXPECT_EQ(loops[0].iterations, 1000U);
+  EXPECT_EQ(loops[0].entries, 1U);
+  EXPECT_EQ(loops[0].instructions, 3000U);
+  EXPECT_EQ(code.flops, 16000U);
+  const ExecutedInstruction& branch =
+      code.instructions[code.graph.blocks[loops[0].header].first + 2];
+  EXPECT_EQ(branch.code.flow, Flow::kConditional);
+  EXPECT_EQ(branch.taken, 999U);
+}
+
+}  // namespace
+}  // namespace topdnn
+
+#endif  // __x86_64__
