@@ -25,6 +25,8 @@ struct HotLoop {
   std::optional<double> cycles;  // of an iteration, modelled
   // What takes the model's cycles, from the most to the fewest: {"FMA", cycles of an iteration}.
   std::vector<std::pair<std::string, double>> units;
+  // Of the longest chain of dependent instructions, per iteration.
+  double chain_cycles = 0, chain_instructions = 0, chain_fmas = 0;
   std::optional<HotBinding> binding;
   std::string binding_reason;        // why there is none; or empty
   std::vector<std::string> listing;  // empty unless requested
@@ -35,9 +37,13 @@ struct HotLoops {
   std::uint64_t instructions = 0, flops = 0;
   std::uint64_t blocks = 0, blocks_of_95_percent = 0;
   std::vector<HotLoop> loops;
-  std::optional<double> cycles;       // of the region on all threads together, modelled
+  // Of the region on all threads together, modelled, and what takes them.
+  std::optional<double> cycles;
+  std::vector<std::pair<std::string, double>> units;
   std::optional<HotBinding> binding;  // of the loop that takes the most cycles
   std::string binding_reason;         // why there is none; or empty
+
+  bool listed() const { return !loops.empty() && !loops.front().listing.empty(); }
 };
 
 }  // namespace topdnn

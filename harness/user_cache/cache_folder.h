@@ -18,6 +18,7 @@ namespace topdnn {
 inline constexpr const char* kSelectionFile = "selection.json";
 inline constexpr const char* kBestFile = "best.json";
 inline constexpr const char* kChecksFile = "checks.json";
+inline constexpr const char* kFormCostsFile = "form_costs.json";
 
 class CacheFolder {
  public:

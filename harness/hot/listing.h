@@ -1,0 +1,25 @@
+// The instructions of a loop as text. Repeated forms are folded: "6 x vfmadd231ps zmm0, zmm1,
+// zmm2".
+
+#ifndef TOPDNN_HARNESS_HOT_LISTING_H_
+#define TOPDNN_HARNESS_HOT_LISTING_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "harness/hot/core_model.h"
+
+namespace topdnn {
+
+// Lines with the offset from the loop's first instruction, at most `lines`; a line more says how
+// many are left out. Marks: "spill" and "reload" of a vector on the stack, "crosses a line" for an
+// instruction in two lines of code.
+std::vector<std::string> ListingOf(const std::vector<PathInstruction>& path, std::size_t lines);
+
+// Whether the instruction stores a vector on the stack.
+bool IsSpill(const Instruction& instruction);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_HOT_LISTING_H_
