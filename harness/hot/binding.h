@@ -9,7 +9,8 @@
 namespace topdnn {
 
 struct HotBinding {
-  // "FMA", "loads", "chain of 4", "dispatch", "store forwarding", "code lines", ...
+  // "FMA", "loads", "chain of 4", "dispatch", "store forwarding", "code lines", ...; two of them,
+  // "FMA, loads", if the model's error does not tell which takes more.
   std::string what;
   // How busy it is: its cycles over the measured cycles, at most 1.
   double share = 0;

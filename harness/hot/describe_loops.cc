@@ -126,6 +126,14 @@ double CyclesOf(const std::vector<std::pair<std::string, double>>& units, const 
   return found == units.end() ? 0 : found->second;
 }
 
+// "FMA", or "FMA, loads" if the model's error does not tell which of two takes the most cycles.
+std::string BindingName(const std::vector<std::pair<std::string, double>>& units) {
+  const std::string& first = units.front().first;
+  if (units.size() < 2 || units[1].second < (1 - kModelAgrees) * units[0].second) return first;
+  const std::string& second = units[1].first;
+  return second == NameOf(kFmaUnit) ? second + ", " + first : first + ", " + second;
+}
+
 // The loop with the most of the model's cycles; null: none.
 const HotLoop* CostliestOf(const HotLoops& hot) {
   const auto cycles = [](const HotLoop& loop) {
@@ -216,10 +224,10 @@ void JudgeBindings(const MeasuredCycles& measured, HotLoops& hot) {
     return;
   }
   const double share = std::min(1.0, ratio);
-  const std::string binds = costliest->units.front().first;
-  hot.binding = HotBinding{binds, std::min(1.0, CyclesOf(hot.units, binds) / measured.cycles)};
+  const double busy = CyclesOf(hot.units, costliest->units.front().first);
+  hot.binding = HotBinding{BindingName(costliest->units), std::min(1.0, busy / measured.cycles)};
   for (HotLoop& loop : hot.loops) {
-    if (!loop.units.empty()) loop.binding = HotBinding{loop.units.front().first, share};
+    if (!loop.units.empty()) loop.binding = HotBinding{BindingName(loop.units), share};
   }
 }
 

@@ -82,6 +82,16 @@ TEST(JudgeBindings, NamesOnlyWhatAgreesWithTheMeasurement) {
   EXPECT_FALSE(faster.binding);
 }
 
+TEST(JudgeBindings, NamesBothOfTwoThatTheModelCannotTellApart) {
+  FormCosts costs = ChainCosts();
+  FormCost& fma = costs.forms["vfmadd231ps y y y"];
+  fma.units[kFmaUnit] = fma.alone = 3.7;  // the chain takes 4
+  HotLoops hot = Described(costs, "", 0);
+  JudgeBindings({.cycles = *hot.cycles}, hot);
+  ASSERT_TRUE(hot.binding);
+  EXPECT_EQ(hot.binding->what, "FMA, chain of 1");
+}
+
 TEST(JudgeBindings, GivesAReasonWithoutCostsOrTimes) {
   HotLoops hot = Described({}, "no costs here", 0);
   JudgeBindings({.cycles = 4000}, hot);
