@@ -179,6 +179,21 @@ void CommandParser::AddOptional(const std::string& name, const std::string& alon
   app_.add_flag(fmt::format("{}{{{}}}", name, alone), value, help)->group(section_);
 }
 
+void CommandParser::AddOptionalNumber(const std::string& name, std::int64_t alone,
+                                      std::optional<std::int64_t>& value, const std::string& help,
+                                      Range range) {
+  CLI::Option* option = app_.add_option(name, value, help);
+  option->type_name("[N]")->expected(0, 1);
+  option->transform(CLI::Validator(
+      [name, alone, range](std::string& text) {
+        // (without a value CLI11 passes that of a flag)
+        const bool given = !text.empty() && text != "true";
+        text = fmt::format("{}", given ? CheckedNumber<std::int64_t>(name, text, range) : alone);
+        return std::string();
+      },
+      ""));
+}
+
 void CommandParser::AddRepeated(const std::string& name, std::vector<std::string>& values,
                                 const std::string& help) {
   AddOption(app_, section_, name, values, help, {})->allow_extra_args(false);

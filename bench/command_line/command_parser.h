@@ -4,7 +4,9 @@
 #ifndef TOPDNN_BENCH_COMMAND_LINE_COMMAND_PARSER_H_
 #define TOPDNN_BENCH_COMMAND_LINE_COMMAND_PARSER_H_
 
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,10 @@ class CommandParser {
   // An option that is given as `--name`, which sets `alone`, or as `--name=VALUE`.
   void AddOptional(const std::string& name, const std::string& alone, std::string& value,
                    const std::string& help);
+  // An option that is given as `--name`, which sets `alone`, as `--name N` or as `--name=N`.
+  void AddOptionalNumber(const std::string& name, std::int64_t alone,
+                         std::optional<std::int64_t>& value, const std::string& help,
+                         Range range = {});
   // An option that takes one value, and may be given several times.
   void AddRepeated(const std::string& name, std::vector<std::string>& values,
                    const std::string& help);

@@ -21,6 +21,8 @@ namespace topdnn {
 
 namespace {
 
+constexpr std::int64_t kHotLoops = 2;  // of --hot without a number
+
 int RunProfile(const ProfileOptions& options) {
   CheckOptions(options);
   InterruptFlag();
@@ -123,6 +125,11 @@ std::function<int()> ConfigureProfile(CommandParser& parser) {
                      options->experiments, ExperimentsHelp());
   parser.AddFlag("--no-experiments", options->no_experiments,
                  "leave out the experiments that run by default, and with them the Top-Down tree");
+  constexpr Range kLoops{1, 100};
+  parser.AddOptionalNumber("--hot", kHotLoops, options->hot,
+                           "list the instructions of this many loops of each stage, with what "
+                           "binds them",
+                           kLoops);
   AddReportOptions(parser, *options);
   parser.ShowFirst({"--train", "--infer", "--backend", "--dtype", "--batch", "--threads",
                     "--seconds", "--experiment", "--json", "--html"});

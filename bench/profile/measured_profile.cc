@@ -15,6 +15,7 @@
 #include "bench/machine/libraries.h"
 #include "bench/machine/measured_ceilings.h"
 #include "bench/profile/fed_steps.h"
+#include "bench/profile/generated_code.h"
 #include "bench/profile/quiet_start.h"
 #include "bench/profile/width_one_count.h"
 #include "bench/workload/images.h"
@@ -150,6 +151,8 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
     measured.warnings.push_back(fmt::format("--metrics {}: nothing counts them here: {}",
                                             options.metrics, sources.without_pmu));
   }
+  std::optional<GeneratedCode> code_names;
+  if (options.hot) code_names.emplace();
   settings.progress("planning", 0);
   ReadImagesAhead(options.workload);
   FitToData(options.workload);
@@ -192,6 +195,11 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   }
   CountAtWidthOne(options.workload, options.training(), *workload.plan, settings, measured.profile);
   RunExperiments(options, to_run, subject, measured);
+  if (AnyRunsRegion(settings.sources) && !Interrupted()) {
+    settings.progress("counting the stages' loops", 0);
+    measured.hot_blocks = CountStageBlocks(*workload.plan, images, settings.cancel);
+    if (code_names) measured.code_names = code_names->Names();
+  }
   settings.progress("measuring the machine's ceilings again", 0);
   // (only the ceilings that the stages are compared with)
   measured.ceilings = RemeasureCeilings(

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/profile/experiments.h"
+#include "bench/profile/hot_stages.h"
 #include "bench/profile/plan_profile.h"
 #include "bench/profile/profile_options.h"
 #include "bench/profile/recorded_profile.h"
@@ -40,6 +41,8 @@ struct MeasuredProfile {
   std::vector<std::string> experiment_failures;  // why others were not: a line each
   bool wants_tree = true;                        // experiments were not excluded
   std::vector<std::string> warnings;             // what was asked for and is not done
+  std::vector<RegionBlocks> hot_blocks;          // per stage; empty: not counted
+  std::string code_names;                        // of generated code, for `hot_blocks`
 };
 
 // Sets options.variants for the backend `auto`, and returns a line about the choice, as

@@ -106,6 +106,13 @@ void CheckOptions(const ProfileOptions& options) {
     throw UsageError(fmt::format("--iterations {}: must be 1 or more", *options.iterations));
   }
   for (const std::string& name : options.experiments) CheckExperiment(options, name);
+  if (options.hot && !ReplayedFile(options.counters).empty()) {
+    throw UsageError("--hot: nothing runs when a recording is replayed: run without replay:FILE");
+  }
+  if (options.hot && options.counters != "auto" && options.counters != "exact") {
+    throw UsageError(fmt::format(
+        "--hot: the loops are counted exactly: take --counters exact, not {}", options.counters));
+  }
   CheckInputOptions(options.input);
   if (!options.energy.empty()) {
     if (!ReplayedFile(options.counters).empty()) {

@@ -30,6 +30,7 @@ struct ProfileOptions {
   std::string energy;                    // the readings of an external meter; empty: none
   std::vector<std::string> experiments;  // of ProfileExperiments(), besides those by default
   bool no_experiments = false;           // not even those
+  std::optional<std::int64_t> hot;       // loops per stage that are listed
   bool scale_counts = false;
   bool no_isolated = false;
   std::string record;

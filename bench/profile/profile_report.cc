@@ -12,6 +12,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/profile/efficiency.h"
+#include "bench/profile/hot_stages.h"
 #include "bench/profile/meter_energy.h"
 #include "bench/profile/stage_bounds.h"
 #include "bench/profile/stage_topdown.h"
@@ -135,6 +136,14 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   MarkCeilings(ceilings, report.machine.json());
   JudgeReport({.ceilings = ceilings, .isolated = IsolatedVerdict(profile)}, report);
   for (const AddExperiment& add : measured.add_experiments) add(machine, report);
+  constexpr std::size_t kListedLines = 40;
+  const std::size_t listed = static_cast<std::size_t>(options.hot.value_or(0));
+  AddHotLoops(measured.hot_blocks, UndisturbedSeconds(profile, RegimeOf(options.regime)),
+              {.code_names = measured.code_names,
+               .detail = {.loops = listed, .lines = kListedLines},
+               .threads = workload.plan->threads(),
+               .hertz = HertzOf(profile.in_network.disturbance)},
+              report.stages);
   if (measured.wants_tree) {
     AddTrees(machine, report);
   } else {

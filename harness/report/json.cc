@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/files/atomic_file.h"
+#include "harness/report/hot_json.h"
 #include "harness/report/registry.h"
 
 namespace topdnn {
@@ -248,6 +249,7 @@ Json ToJson(const Record& record) {
     }
   }
   AddFigures(record, json);
+  if (record.hot && record.hot->listed()) json["hot"] = ToJson(*record.hot);
   return json;
 }
 

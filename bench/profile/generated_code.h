@@ -1,0 +1,30 @@
+// The names of the code that oneDNN generates, from the list that it writes for the profiler perf.
+
+#ifndef TOPDNN_BENCH_PROFILE_GENERATED_CODE_H_
+#define TOPDNN_BENCH_PROFILE_GENERATED_CODE_H_
+
+#include <string>
+
+namespace topdnn {
+
+// From its construction oneDNN lists the code that it generates in /tmp/perf-PID.map, if it has not
+// generated any before. The destructor removes the list, unless the variable DNNL_JIT_PROFILE asks
+// for one anyway.
+class GeneratedCode {
+ public:
+  GeneratedCode();
+  ~GeneratedCode();
+  GeneratedCode(const GeneratedCode&) = delete;
+  GeneratedCode& operator=(const GeneratedCode&) = delete;
+
+  // The list so far: "START SIZE NAME" in hexadecimal, one a line; empty if there is none.
+  std::string Names() const;
+
+ private:
+  std::string path_;
+  bool own_;  // this object asked for the list
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_PROFILE_GENERATED_CODE_H_
