@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cases/kernel_explanation.h"
 #include "bench/cases/problem_sets.h"
 #include "kernels/op/op.h"
 
@@ -30,6 +31,8 @@ struct BenchmarkCase {
 struct BenchmarkCases {
   std::vector<BenchmarkCase> all;
   std::optional<std::int64_t> iterations = {};  // of each case; absent: the case's own
+  bool explains = false;                        // count what the kernels execute
+  std::vector<KernelExplanation> explanations;  // of the kernels that ran
   // Counts of the cases that ran.
   int timed = 0;
   int failed = 0;   // a wrong result, an error

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/cases/benchmark_rows.h"
+#include "bench/cases/kernel_explanation.h"
 #include "bench/cases/kernel_timing.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/sudden_end.h"
@@ -118,6 +119,7 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
   timing.cold = key.cold;
   timing.iterations = static_cast<std::int64_t>(state.max_iterations);
   timing.warm = again;
+  timing.reads_clock = cases.explains;
   auto [record, samples] = [&] {
     const HangWatch watch(/*warm=*/again);
     return MeasureKernel(loaded.name, *loaded.kernel, timing);
@@ -136,6 +138,7 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
   }
   ReplaySamples(UndisturbedSeconds(samples.step), state);
   SetKernelRecord(loaded, key.execution.type, record, state);
+  if (cases.explains) AddExplanation(*loaded.kernel, record, samples, cases.explanations);
   ++cases.timed;
 }
 

@@ -24,7 +24,7 @@ MeasuredKernel MeasureKernel(const std::string& name, KernelCase& kernel,
   options.cancel = &InterruptFlag();
   if (timing.warm) options.most_warmup_iterations = 1;
   options.sources = timing.sources;
-  if (AnyRunsRegion(timing.sources)) options.core_hertz = ReadCoreHertz;
+  if (timing.reads_clock || AnyRunsRegion(timing.sources)) options.core_hertz = ReadCoreHertz;
   options.most_warmup_seconds = 0.5;
   SequenceSamples measured = timing.cold
                                  ? MeasureIsolatedCold(stage, {}, Action::Of(flush), options)

@@ -24,6 +24,7 @@ struct KernelTiming {
   // of them runs the kernel itself, as the exact counter does, the core's clock is read before and
   // after the measurement, since its counts are compared with cycles.
   std::vector<CounterSource*> sources = {};
+  bool reads_clock = false;  // read it also without such a source
 };
 
 struct MeasuredKernel {

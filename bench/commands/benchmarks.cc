@@ -26,6 +26,7 @@
 #include "bench/benchdnn/benchdnn_problem_set.h"
 #include "bench/cases/cases.h"
 #include "bench/cases/kernel_benchmarks.h"
+#include "bench/cases/kernel_explanation.h"
 #include "bench/cases/network_benchmarks.h"
 #include "bench/cases/problem_sets.h"
 #include "bench/choice/kernels/selection.h"
@@ -36,6 +37,7 @@
 #include "bench/command_line/plugin_words.h"
 #include "bench/command_line/sudden_end.h"
 #include "bench/machine/libraries.h"
+#include "bench/profile/generated_code.h"
 #include "bench/speed/speed.h"
 #include "bench/workload/workload.h"
 #include "harness/files/atomic_file.h"
@@ -138,7 +140,11 @@ struct BenchOptions {
   std::optional<int> first;
   int threads = 0;
   bool repro = false;
+  std::optional<std::int64_t> hot;  // loops per kernel that are listed
+  bool explain = false;
 };
+
+constexpr std::int64_t kListedLoops = 2;  // of --hot without a number
 
 // The problem sets that the command line names.
 std::vector<ProblemSet> GivenSets(const BenchOptions& options) {
@@ -236,6 +242,9 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   benchmark::Initialize(&argc, argv.data());
   BenchmarkCases cases;
   cases.iterations = flags.iterations;
+  cases.explains = options.explain || options.hot;
+  std::optional<GeneratedCode> generated;
+  if (cases.explains) generated.emplace();
   AddCases(options, flags.list || !benchmark::GetBenchmarkFilter().empty(), cases);
   if (options.repro) {
     PrintLines(Selected(cases));
@@ -260,6 +269,10 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   }
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
+  if (cases.explains) {
+    fmt::print("{}", ExplanationText(cases.explanations, generated->Names(),
+                                     static_cast<std::size_t>(options.hot.value_or(0))));
+  }
   if (output) Publish(output->Text(), flags);
   return StatusOfCases(cases);
 }
@@ -275,6 +288,14 @@ std::function<int()> ConfigureBenchmarks(CommandParser& parser) {
   AddPluginOption(parser);
   parser.AddFlag("--repro", options->repro,
                  "print the selected kernels' problems as lines for benchdnn, and run nothing");
+  constexpr Range kLoops{1, 100};
+  parser.AddOptionalNumber("--hot", kListedLoops, options->hot,
+                           "list the instructions of this many loops of each kernel, with what "
+                           "binds them",
+                           kLoops);
+  parser.AddFlag("--explain", options->explain,
+                 "print what binds each kernel: its hot loop, and what it executes per "
+                 "multiply-add");
   parser.Add("--threads", options->threads,
              "OpenMP threads of the kernels (default: all allowed CPUs)");
   parser.AllowOthers();
