@@ -140,14 +140,6 @@ ExactCounts SumOf(const std::vector<Context*>& contexts) {
   return counts;
 }
 
-// The code of `block`; empty if it is not mapped any more.
-std::vector<std::uint8_t> CodeOf(int memory, const ExecutedBlock& block) {
-  std::vector<std::uint8_t> code(block.end - block.start);
-  const ssize_t got = pread(memory, code.data(), code.size(), static_cast<off_t>(block.start));
-  if (got != static_cast<ssize_t>(code.size())) code.clear();
-  return code;
-}
-
 // All threads' blocks and branches, each once.
 BlockProfile BlocksOf(const std::vector<Context*>& contexts) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> times;
@@ -164,9 +156,12 @@ BlockProfile BlocksOf(const std::vector<Context*>& contexts) {
   BlockProfile profile;
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   for (const auto& [range, count] : times) {
-    ExecutedBlock& block = profile.blocks.emplace_back();
-    block = {range.first, range.second, count, IsTeamRuntime(range.first), {}};
-    block.code = CodeOf(memory, block);
+    ExecutedBlock block{range.first, range.second, count, IsTeamRuntime(range.first), {}};
+    const auto bytes = static_cast<ssize_t>(block.end - block.start);
+    block.code.resize(block.end - block.start);
+    const auto place = static_cast<off_t>(block.start);
+    if (pread(memory, block.code.data(), block.code.size(), place) != bytes) block.code.clear();
+    profile.blocks.push_back(std::move(block));
   }
   if (memory >= 0) close(memory);
   for (const auto& [address, branch] : branches) profile.branches.push_back(branch);
