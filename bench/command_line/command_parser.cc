@@ -186,8 +186,8 @@ void CommandParser::AddOptionalNumber(const std::string& name, std::int64_t alon
   option->type_name("[N]")->expected(0, 1);
   option->transform(CLI::Validator(
       [name, alone, range](std::string& text) {
-        // (without a value CLI11 passes that of a flag)
-        const bool given = !text.empty() && text != "true";
+        // (without a value CLI11 passes that of a flag, or of an empty list)
+        const bool given = !text.empty() && text != "true" && text != "{}";
         text = fmt::format("{}", given ? CheckedNumber<std::int64_t>(name, text, range) : alone);
         return std::string();
       },

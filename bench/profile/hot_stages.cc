@@ -49,6 +49,7 @@ std::vector<RegionBlocks> CountStageBlocks(Plan& plan, TrainingImages& images,
   images.FillNext(plan);
   const StageCalls calls(plan);
   std::vector<RegionBlocks> counted;
+  counted.reserve(calls.stages().size());
   for (const TimedStage& stage : calls.stages()) {
     if (cancel != nullptr && cancel->load()) return {};
     counted.push_back(CountBlocks(stage.run));
@@ -80,6 +81,7 @@ void AddHotLoops(const std::vector<RegionBlocks>& regions,
 
 std::vector<std::optional<double>> UndisturbedSeconds(const PlanProfile& profile, Regime regime) {
   std::vector<std::optional<double>> seconds;
+  seconds.reserve(profile.in_network.stages.size());
   for (std::size_t i = 0; i < profile.in_network.stages.size(); ++i) {
     const bool hot = regime != Regime::kIsolatedCold && i < profile.isolated.size();
     seconds.push_back(FirstDecile(hot ? profile.isolated[i].stages.front().seconds

@@ -20,6 +20,7 @@
 #include "bench/profile/width_one_count.h"
 #include "bench/workload/images.h"
 #include "bench/workload/sources.h"
+#include "harness/exact/counter.h"
 #include "harness/experiments/experiment_error.h"
 #include "harness/files/atomic_file.h"
 #include "harness/machine/busy.h"
@@ -146,6 +147,9 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
         fmt::format("--counters perf: nothing can be counted: {}", sources.without_pmu));
   }
   settings.sources = sources.Pointers();
+  if (options.hot && !AnyRunsRegion(settings.sources)) {
+    throw NothingMeasured(fmt::format("--hot: {}", ExactCounter::Probe().reason));
+  }
   MeasuredProfile measured;
   if (!options.metrics.empty() && !sources.without_pmu.empty()) {
     measured.warnings.push_back(fmt::format("--metrics {}: nothing counts them here: {}",

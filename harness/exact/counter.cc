@@ -148,22 +148,21 @@ BlockProfile BlocksOf(const std::vector<Context*>& contexts) {
     for (const BlockCount& block : c->touched) times[{block.start, block.end}] += block.times;
     for (const BranchCount& branch : c->branches) {
       ExecutedBranch& sum = branches[branch.address];
-      sum.address = branch.address;
-      sum.taken += branch.taken;
-      sum.not_taken += branch.not_taken;
+      sum = {branch.address, sum.taken + branch.taken, sum.not_taken + branch.not_taken};
     }
   }
   BlockProfile profile;
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
   for (const auto& [range, count] : times) {
     ExecutedBlock block{range.first, range.second, count, IsTeamRuntime(range.first), {}};
-    const auto bytes = static_cast<ssize_t>(block.end - block.start);
     block.code.resize(block.end - block.start);
-    const auto place = static_cast<off_t>(block.start);
-    if (pread(memory, block.code.data(), block.code.size(), place) != bytes) block.code.clear();
+    const ssize_t got =
+        pread(memory, block.code.data(), block.code.size(), static_cast<off_t>(block.start));
+    if (got != static_cast<ssize_t>(block.code.size())) block.code.clear();
     profile.blocks.push_back(std::move(block));
   }
   if (memory >= 0) close(memory);
+  profile.branches.reserve(branches.size());
   for (const auto& [address, branch] : branches) profile.branches.push_back(branch);
   return profile;
 }

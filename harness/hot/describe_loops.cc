@@ -108,6 +108,7 @@ class RegionCycles {
 
 void CountBlocks(const ExecutedCode& code, HotLoops& hot) {
   std::vector<std::uint64_t> executed;
+  executed.reserve(code.graph.blocks.size());
   for (const BasicBlock& block : code.graph.blocks) executed.push_back(InstructionsOf(block));
   std::sort(executed.rbegin(), executed.rend());
   hot.blocks = executed.size();

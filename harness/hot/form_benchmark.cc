@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "harness/hot/instruction_form.h"
 #include "harness/machine/clock.h"
@@ -127,8 +128,8 @@ void Rename(const ZydisDecodedOperand& o, std::size_t j, const BenchmarkRegister
 }
 
 std::vector<int> Range(int first, int count) {
-  std::vector<int> numbers;
-  for (int k = 0; k < count; ++k) numbers.push_back(first + k);
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), first);
   return numbers;
 }
 
@@ -247,6 +248,7 @@ std::vector<double> FormBenchmarks::Cycles(int rounds) const {
     }
   }
   std::vector<double> medians;
+  medians.reserve(cycles.size());
   for (std::vector<double>& one : cycles) {
     std::sort(one.begin(), one.end());
     medians.push_back(one[one.size() / 2]);

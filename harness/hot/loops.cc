@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -96,8 +97,8 @@ class LoopFinder {
   }
 
   std::vector<Loop> Find() {
-    Blocks all;
-    for (std::size_t b = 0; b < graph_.blocks.size(); ++b) all.push_back(b);
+    Blocks all(graph_.blocks.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
     Split(all, std::nullopt);
     for (std::size_t b = 0; b < graph_.blocks.size(); ++b) {
       if (innermost_[b] == kNoLoop) continue;

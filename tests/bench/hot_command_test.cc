@@ -26,14 +26,16 @@ TEST(ProfileHot, TheConvolutionsLoopHasMostOfItsFlops) {
   EXPECT_THAT(outcome.output, HasSubstr("conv2 forward ("));
   EXPECT_THAT(outcome.output, HasSubstr("of the FLOPs"));
   const nlohmann::json report = ReadJson(file);
+  bool found = false;
   for (const auto& stage : report.at("stages")) {
+    if (!stage.contains("hot")) continue;  // (no loop: a copy by one instruction)
     const auto& hot = stage.at("hot");
-    ASSERT_FALSE(hot.at("loops").empty()) << stage.at("name");
     EXPECT_LE(hot.at("loops")[0].at("instruction_share"), 1);
     EXPECT_FALSE(hot.at("loops")[0].at("listing").empty());
     // The reason, or what binds it.
     EXPECT_NE(hot.at("bound_by").is_null(), hot.at("bound_by_reason").is_null());
     if (stage.at("name") != "conv2") continue;
+    found = true;
     // The counter and the loops see the same FLOPs, from two countings.
     EXPECT_EQ(hot.at("flops"), stage.at("flops_counted"));
     double share = 0;
@@ -43,6 +45,7 @@ TEST(ProfileHot, TheConvolutionsLoopHasMostOfItsFlops) {
     EXPECT_GT(share, 0.8);
     EXPECT_GT(hot.at("loops")[0].at("fmas"), 0);
   }
+  EXPECT_TRUE(found);
 }
 
 TEST(ProfileHot, WithoutItThereIsNoListing) {

@@ -46,6 +46,7 @@ class Code {
   }
   std::vector<PathInstruction> Path() const {
     std::vector<PathInstruction> path;
+    path.reserve(instructions_.size());
     for (const auto& one : instructions_) path.push_back({one.get(), 1});
     return path;
   }
