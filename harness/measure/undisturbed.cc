@@ -104,7 +104,6 @@ void KeepLeastDisturbed(const SampleFacts& facts, const Verdicts& verdicts, Sele
   std::vector<std::size_t> order(facts.samples);
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto cost = [&](std::size_t i) {
-    if (!verdicts[i]) return -1.0;
     return i < facts.waited.size()
                ? facts.waited[i]
                : static_cast<double>(i < facts.switches.size() ? facts.switches[i] : 0);
@@ -140,7 +139,7 @@ Selection SelectUndisturbed(const SampleFacts& facts) {
   if (strict.enough) return strict;
   const Verdicts verdicts = JudgeEach(facts, false);
   Selection selection = SelectionOf(verdicts);
-  if (!selection.enough) KeepLeastDisturbed(facts, verdicts, selection);
+  if (selection.kept.empty()) KeepLeastDisturbed(facts, verdicts, selection);
   return selection;
 }
 
@@ -189,11 +188,14 @@ std::string WhyTooFew(const Selection& selection) {
     reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", selection.left_out[d],
                            kDisturberNames[d]);
   }
+  if (selection.undisturbed > 0) {
+    return fmt::format("only {} of {} samples are undisturbed; of the others {}",
+                       selection.undisturbed, samples, reasons);
+  }
   return fmt::format(
-      "{} of {} samples are undisturbed, so its figures are those of the {} least "
+      "no sample of {} is undisturbed, so its figures are those of the {} least "
       "disturbed{}{}",
-      selection.undisturbed, samples, selection.kept.size(),
-      reasons.empty() ? "" : "; of the others ", reasons);
+      samples, selection.kept.size(), reasons.empty() ? "" : "; of the others ", reasons);
 }
 
 }  // namespace topdnn

@@ -77,9 +77,9 @@ inline constexpr std::size_t kLeastSamples = 6;
 bool AreEnough(std::size_t kept, std::size_t samples);
 
 struct Selection {
-  std::vector<std::size_t> kept;                   // indices of the samples to use, ascending
-  std::array<std::int64_t, kDisturbers> left_out;  // the others, by Disturber
-  // Of the samples, those without any disturbance. If they are not enough, `kept` are the least
+  std::vector<std::size_t> kept;                     // indices of the samples to use, ascending
+  std::array<std::int64_t, kDisturbers> left_out{};  // the others, by Disturber
+  // Of the samples, those without any disturbance. If there is none, `kept` are the least
   // disturbed ones.
   std::size_t undisturbed = 0;
   bool enough = true;
@@ -88,7 +88,7 @@ struct Selection {
 };
 
 // The undisturbed samples. If they are not enough, slow probes do not count: the speeds moved, and
-// what depends on them is judged by SpeedsOf. If they are still not enough, the samples whose
+// what depends on them is judged by SpeedsOf. If there is still none, the samples whose
 // threads waited for the least share of their time are kept: at least kLeastSamples, or
 // kEnoughShare of all. Pure.
 Selection SelectUndisturbed(const SampleFacts& facts);

@@ -131,26 +131,38 @@ TEST(UndisturbedTest, EnoughAreThirtyOrATenth) {
   EXPECT_FALSE(AreEnough(0, 3));
 }
 
-// By hand: 2 of 20 are undisturbed, so the 6 with the least waiting are kept: 3, 7 and the four of
-// 1 %.
-TEST(UndisturbedTest, TheLeastDisturbedStandInForTooFew) {
+// By hand: of 20, two are undisturbed.
+TEST(UndisturbedTest, FewUndisturbedSamplesAreUsedAndTooFew) {
   std::vector<double> waited(20, 0.5);
   waited[3] = waited[7] = 0;
-  waited[0] = waited[10] = waited[11] = waited[19] = 0.01;
   const Selection selection = SelectUndisturbed({.samples = 20, .waited = waited});
   EXPECT_FALSE(selection.enough);
   EXPECT_EQ(selection.undisturbed, 2u);
+  EXPECT_EQ(selection.kept, (Indices{3, 7}));
+  EXPECT_EQ(selection.LeftOut(), 18);
+  EXPECT_EQ(WhyTooFew(selection),
+            "only 2 of 20 samples are undisturbed; of the others 18 waited for a CPU");
+}
+
+// By hand: of 20, none is undisturbed, so the 6 with the least waiting are kept: 3, 7 and the four
+// of 2 %.
+TEST(UndisturbedTest, TheLeastDisturbedStandInForNone) {
+  std::vector<double> waited(20, 0.5);
+  waited[3] = waited[7] = 0.01;
+  waited[0] = waited[10] = waited[11] = waited[19] = 0.02;
+  const Selection selection = SelectUndisturbed({.samples = 20, .waited = waited});
+  EXPECT_FALSE(selection.enough);
+  EXPECT_EQ(selection.undisturbed, 0u);
   EXPECT_EQ(selection.kept, (Indices{0, 3, 7, 10, 11, 19}));
   EXPECT_EQ(selection.LeftOut(), 14);
-  EXPECT_EQ(
-      WhyTooFew(selection),
-      "2 of 20 samples are undisturbed, so its figures are those of the 6 least disturbed; of "
-      "the others 14 waited for a CPU");
+  EXPECT_EQ(WhyTooFew(selection),
+            "no sample of 20 is undisturbed, so its figures are those of the 6 least disturbed; of "
+            "the others 14 waited for a CPU");
   // A tenth of many.
   const std::vector<double> busy(200, 0.3);
   EXPECT_EQ(SelectUndisturbed({.samples = 200, .waited = busy}).kept.size(), 20u);
   // No more than there are.
-  const std::vector<double> two = {0.3, 0};
+  const std::vector<double> two = {0.3, 0.2};
   EXPECT_EQ(SelectUndisturbed({.samples = 2, .waited = two}).kept, UpTo(2));
 }
 
