@@ -4,12 +4,12 @@
 #ifndef TOPDNN_HARNESS_TOPDOWN_RECORDED_COUNTS_H_
 #define TOPDNN_HARNESS_TOPDOWN_RECORDED_COUNTS_H_
 
-#include <compare>
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "harness/topdown/event_name.h"
@@ -26,7 +26,11 @@ struct CountOrigin {
   std::string part{};                  // "CPU0", "S0-D0-C0", "name-1234"; empty: all of them
   std::optional<std::string> group{};  // a control group (--for-each-cgroup); absent: none
   int run = 0;                         // of several recordings in one file (perf stat --append)
-  auto operator<=>(const CountOrigin&) const = default;
+  bool operator==(const CountOrigin&) const = default;
+  bool operator<(const CountOrigin& other) const {
+    return std::tie(interval, part, group, run) <
+           std::tie(other.interval, other.part, other.group, other.run);
+  }
 };
 
 enum class Uncounted { kNotCounted, kNotSupported };
