@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/log/translate/mkldnn_line.h"
+#include "bench/log/read/mkldnn_line.h"
 
 namespace topdnn {
 namespace {

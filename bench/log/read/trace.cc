@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "bench/log/translate/mkldnn_line.h"
+#include "bench/log/read/mkldnn_line.h"
 
 namespace topdnn {
 

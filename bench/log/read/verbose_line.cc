@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "bench/log/translate/mkldnn_line.h"
+#include "bench/log/read/mkldnn_line.h"
 
 namespace topdnn {
 

@@ -14,8 +14,8 @@
 #include <set>
 #include <utility>
 
-#include "networks/onnx/import/function_calls.h"
 #include "networks/onnx/model/external_data.h"
+#include "networks/onnx/model/function_calls.h"
 #include "networks/onnx/model/node_order.h"
 #include "networks/onnx/model/parsed_size.h"
 

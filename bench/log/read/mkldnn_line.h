@@ -7,8 +7,8 @@
 // are f32, unless the implementation is one for 8-bit integers. Source: "Verbose mode" of MKL-DNN
 // 0.20's guide, and src/common/verbose.cpp of that version.
 
-#ifndef TOPDNN_BENCH_LOG_TRANSLATE_MKLDNN_LINE_H_
-#define TOPDNN_BENCH_LOG_TRANSLATE_MKLDNN_LINE_H_
+#ifndef TOPDNN_BENCH_LOG_READ_MKLDNN_LINE_H_
+#define TOPDNN_BENCH_LOG_READ_MKLDNN_LINE_H_
 
 #include <string>
 #include <string_view>
@@ -28,4 +28,4 @@ std::string ProblemOfMkldnn(std::string_view primitive, std::string_view field);
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_LOG_TRANSLATE_MKLDNN_LINE_H_
+#endif  // TOPDNN_BENCH_LOG_READ_MKLDNN_LINE_H_

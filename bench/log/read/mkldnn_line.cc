@@ -1,4 +1,4 @@
-#include "bench/log/translate/mkldnn_line.h"
+#include "bench/log/read/mkldnn_line.h"
 
 #include <fmt/format.h>
 

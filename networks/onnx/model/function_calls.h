@@ -1,7 +1,7 @@
 // Local functions of a model: a node that calls one becomes the function's nodes.
 
-#ifndef TOPDNN_NETWORKS_ONNX_IMPORT_FUNCTION_CALLS_H_
-#define TOPDNN_NETWORKS_ONNX_IMPORT_FUNCTION_CALLS_H_
+#ifndef TOPDNN_NETWORKS_ONNX_MODEL_FUNCTION_CALLS_H_
+#define TOPDNN_NETWORKS_ONNX_MODEL_FUNCTION_CALLS_H_
 
 #include <map>
 #include <string>
@@ -27,4 +27,4 @@ std::vector<ModelNode> WithoutCalls(const std::vector<ModelNode>& nodes,
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_NETWORKS_ONNX_IMPORT_FUNCTION_CALLS_H_
+#endif  // TOPDNN_NETWORKS_ONNX_MODEL_FUNCTION_CALLS_H_

@@ -1,4 +1,4 @@
-#include "networks/onnx/import/function_calls.h"
+#include "networks/onnx/model/function_calls.h"
 
 #include <fmt/format.h>
 
