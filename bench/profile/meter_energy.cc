@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "harness/counters/meter.h"
+#include "harness/counters/energy/meter.h"
 #include "harness/files/input_file.h"
 #include "harness/report/tables/energy_table.h"
 

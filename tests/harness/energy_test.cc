@@ -1,6 +1,6 @@
 // Energy from scripted files of powercap, a simulated PMU and an external meter's CSV.
 
-#include "harness/counters/energy.h"
+#include "harness/counters/energy/energy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/counters/meter.h"
+#include "harness/counters/energy/meter.h"
 #include "harness/report/tables/energy_table.h"
 #include "tests/process/test_folder.h"
 

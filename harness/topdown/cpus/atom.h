@@ -1,8 +1,8 @@
 // The formulas of Intel's efficiency cores since Crestmont: events count the slots of every node,
 // on level 3, too, which is in slots here.
 
-#ifndef TOPDNN_HARNESS_TOPDOWN_ATOM_H_
-#define TOPDNN_HARNESS_TOPDOWN_ATOM_H_
+#ifndef TOPDNN_HARNESS_TOPDOWN_CPUS_ATOM_H_
+#define TOPDNN_HARNESS_TOPDOWN_CPUS_ATOM_H_
 
 #include <cstdint>
 #include <initializer_list>
@@ -98,4 +98,4 @@ inline constexpr const char* kAtomNote =
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_HARNESS_TOPDOWN_ATOM_H_
+#endif  // TOPDNN_HARNESS_TOPDOWN_CPUS_ATOM_H_

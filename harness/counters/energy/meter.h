@@ -1,7 +1,7 @@
 // Readings of an external power meter: a CSV file of times and watts.
 
-#ifndef TOPDNN_HARNESS_COUNTERS_METER_H_
-#define TOPDNN_HARNESS_COUNTERS_METER_H_
+#ifndef TOPDNN_HARNESS_COUNTERS_ENERGY_METER_H_
+#define TOPDNN_HARNESS_COUNTERS_ENERGY_METER_H_
 
 #include <optional>
 #include <stdexcept>
@@ -32,4 +32,4 @@ std::optional<double> MeanWatts(const std::vector<MeterReading>& readings, doubl
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_HARNESS_COUNTERS_METER_H_
+#endif  // TOPDNN_HARNESS_COUNTERS_ENERGY_METER_H_

@@ -3,8 +3,8 @@
 // Documentation/power/powercap/powercap.rst). For whole packages, including other programs. Never
 // from a rated power.
 
-#ifndef TOPDNN_HARNESS_COUNTERS_ENERGY_H_
-#define TOPDNN_HARNESS_COUNTERS_ENERGY_H_
+#ifndef TOPDNN_HARNESS_COUNTERS_ENERGY_ENERGY_H_
+#define TOPDNN_HARNESS_COUNTERS_ENERGY_ENERGY_H_
 
 #include <array>
 #include <cstdint>
@@ -52,4 +52,4 @@ OpenedEnergy OpenEnergy(const EnergySetting& setting);
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_HARNESS_COUNTERS_ENERGY_H_
+#endif  // TOPDNN_HARNESS_COUNTERS_ENERGY_ENERGY_H_

@@ -1,4 +1,4 @@
-#include "harness/counters/energy.h"
+#include "harness/counters/energy/energy.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

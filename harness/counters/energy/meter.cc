@@ -1,4 +1,4 @@
-#include "harness/counters/meter.h"
+#include "harness/counters/energy/meter.h"
 
 #include <fmt/format.h>
 

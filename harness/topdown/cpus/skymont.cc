@@ -1,7 +1,7 @@
 // Skymont: the efficiency cores of Lunar Lake and Arrow Lake. Eight slots per cycle; fixed counters
 // for three of the four nodes of level 1.
 
-#include "harness/topdown/atom.h"
+#include "harness/topdown/cpus/atom.h"
 #include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/metric.h"
 

@@ -1,7 +1,7 @@
 // Crestmont: Sierra Forest, Grand Ridge, and the efficiency cores of Meteor Lake. Six slots per
 // cycle.
 
-#include "harness/topdown/atom.h"
+#include "harness/topdown/cpus/atom.h"
 #include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/metric.h"
 
