@@ -1,7 +1,7 @@
 // `topdnn efficiency [NET ...]`: whole networks' efficiency compared with an accelerator's
 // published figures.
 
-#include "bench/profile/efficiency.h"
+#include "bench/profile/limits/efficiency.h"
 
 #include <fmt/format.h>
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/profile/limits/stage_bounds.h"
 #include "bench/profile/plan_profile.h"
-#include "bench/profile/stage_bounds.h"
 #include "bench/workload/images.h"
 #include "bench/workload/workload.h"
 #include "harness/machine/topology.h"

@@ -11,7 +11,7 @@
 
 #include "bench/command_line/sudden_end.h"
 #include "bench/machine/measured_ceilings.h"
-#include "bench/profile/convolution_account.h"
+#include "bench/profile/limits/convolution_account.h"
 #include "bench/workload/record_work.h"
 #include "harness/machine/clock.h"
 #include "harness/measure/flush.h"

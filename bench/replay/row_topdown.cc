@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "bench/profile/stage_topdown.h"
+#include "bench/profile/limits/stage_topdown.h"
 #include "harness/bounds/topdown_bounds.h"
 #include "harness/machine/cpu.h"
 #include "harness/machine/topology.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/cases/kernel_timing.h"
-#include "bench/profile/stage_bounds.h"
+#include "bench/profile/limits/stage_bounds.h"
 #include "harness/counters/source.h"
 #include "harness/probes/ceilings.h"
 #include "harness/topdown/metric.h"

@@ -1,6 +1,6 @@
 // The account of executed operations, for convolutions that are small enough to count by hand.
 
-#include "bench/profile/convolution_account.h"
+#include "bench/profile/limits/convolution_account.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "bench/log/read/trace.h"
-#include "bench/profile/stage_bounds.h"
+#include "bench/profile/limits/stage_bounds.h"
 #include "bench/replay/measured_trace.h"
 #include "bench/replay/trace_report.h"
 #include "harness/exact/counter.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "bench/profile/stage_topdown.h"
+#include "bench/profile/limits/stage_topdown.h"
 #include "harness/results/record.h"
 #include "harness/results/stage_record.h"
 #include "harness/text/text.h"

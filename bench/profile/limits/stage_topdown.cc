@@ -1,4 +1,4 @@
-#include "bench/profile/stage_topdown.h"
+#include "bench/profile/limits/stage_topdown.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // The Top-Down profile of each stage, and the FLOPs that the PMU counted, from a profile's events.
 
-#ifndef TOPDNN_BENCH_PROFILE_STAGE_TOPDOWN_H_
-#define TOPDNN_BENCH_PROFILE_STAGE_TOPDOWN_H_
+#ifndef TOPDNN_BENCH_PROFILE_LIMITS_STAGE_TOPDOWN_H_
+#define TOPDNN_BENCH_PROFILE_LIMITS_STAGE_TOPDOWN_H_
 
 #include <map>
 #include <string>
@@ -31,4 +31,4 @@ void AddTopdown(const TopdownTable& table, bool smt, const SequenceSamples& samp
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_PROFILE_STAGE_TOPDOWN_H_
+#endif  // TOPDNN_BENCH_PROFILE_LIMITS_STAGE_TOPDOWN_H_

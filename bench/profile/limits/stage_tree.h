@@ -1,10 +1,10 @@
 // The Top-Down tree of each stage, of each pass and of the step, from all evidence in the records,
 // and what limits each of them (harness/bounds/topdown_tree.h, bound_by.h).
 
-#ifndef TOPDNN_BENCH_PROFILE_STAGE_TREE_H_
-#define TOPDNN_BENCH_PROFILE_STAGE_TREE_H_
+#ifndef TOPDNN_BENCH_PROFILE_LIMITS_STAGE_TREE_H_
+#define TOPDNN_BENCH_PROFILE_LIMITS_STAGE_TREE_H_
 
-#include "bench/profile/stage_bounds.h"
+#include "bench/profile/limits/stage_bounds.h"
 #include "harness/results/record.h"
 
 namespace topdnn {
@@ -18,4 +18,4 @@ void AddTree(const BoundsMachine& machine, Record& record);
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_PROFILE_STAGE_TREE_H_
+#endif  // TOPDNN_BENCH_PROFILE_LIMITS_STAGE_TREE_H_

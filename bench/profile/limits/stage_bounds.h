@@ -1,8 +1,8 @@
 // Computes Top-Down bounds and roofline coordinates from exact counts: for each stage and for the
 // step of a profile, or for a kernel that was measured by itself.
 
-#ifndef TOPDNN_BENCH_PROFILE_STAGE_BOUNDS_H_
-#define TOPDNN_BENCH_PROFILE_STAGE_BOUNDS_H_
+#ifndef TOPDNN_BENCH_PROFILE_LIMITS_STAGE_BOUNDS_H_
+#define TOPDNN_BENCH_PROFILE_LIMITS_STAGE_BOUNDS_H_
 
 #include <optional>
 #include <string>
@@ -38,4 +38,4 @@ void AddBounds(const BoundsMachine& machine, Record& record);
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_PROFILE_STAGE_BOUNDS_H_
+#endif  // TOPDNN_BENCH_PROFILE_LIMITS_STAGE_BOUNDS_H_

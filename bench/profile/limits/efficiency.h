@@ -2,8 +2,8 @@
 // definition, two operations each, divided by the time of a whole inference step and by the
 // machine's ceiling.
 
-#ifndef TOPDNN_BENCH_PROFILE_EFFICIENCY_H_
-#define TOPDNN_BENCH_PROFILE_EFFICIENCY_H_
+#ifndef TOPDNN_BENCH_PROFILE_LIMITS_EFFICIENCY_H_
+#define TOPDNN_BENCH_PROFILE_LIMITS_EFFICIENCY_H_
 
 #include <optional>
 #include <string>
@@ -49,4 +49,4 @@ std::string EfficiencyNote(std::string_view network, const Efficiency& efficienc
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_PROFILE_EFFICIENCY_H_
+#endif  // TOPDNN_BENCH_PROFILE_LIMITS_EFFICIENCY_H_

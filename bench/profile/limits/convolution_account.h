@@ -2,8 +2,8 @@
 // things explain most of the difference: kernels skip taps on padding, and the definition does not
 // count the epilogue.
 
-#ifndef TOPDNN_BENCH_PROFILE_CONVOLUTION_ACCOUNT_H_
-#define TOPDNN_BENCH_PROFILE_CONVOLUTION_ACCOUNT_H_
+#ifndef TOPDNN_BENCH_PROFILE_LIMITS_CONVOLUTION_ACCOUNT_H_
+#define TOPDNN_BENCH_PROFILE_LIMITS_CONVOLUTION_ACCOUNT_H_
 
 #include <span>
 #include <string>
@@ -40,4 +40,4 @@ std::vector<std::string> ConvolutionNotes(std::span<const CountedConvolution> co
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_PROFILE_CONVOLUTION_ACCOUNT_H_
+#endif  // TOPDNN_BENCH_PROFILE_LIMITS_CONVOLUTION_ACCOUNT_H_

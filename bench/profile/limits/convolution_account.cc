@@ -1,4 +1,4 @@
-#include "bench/profile/convolution_account.h"
+#include "bench/profile/limits/convolution_account.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "bench/profile/stage_bounds.h"
+#include "bench/profile/limits/stage_bounds.h"
 
 #include <algorithm>
 #include <limits>

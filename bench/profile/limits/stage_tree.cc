@@ -1,4 +1,4 @@
-#include "bench/profile/stage_tree.h"
+#include "bench/profile/limits/stage_tree.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "bench/profile/efficiency.h"
+#include "bench/profile/limits/efficiency.h"
 
 #include <fmt/format.h>
 
