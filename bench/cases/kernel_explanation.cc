@@ -12,7 +12,7 @@ namespace topdnn {
 
 namespace {
 
-std::string BoundBy(const HotLoops& hot) {
+std::string BindingText(const HotLoops& hot) {
   if (!hot.binding) return fmt::format("not named: {}", hot.binding_reason);
   return fmt::format("{} {:.0f} %", hot.binding->what, 100 * hot.binding->share);
 }
@@ -59,7 +59,7 @@ void AddExplanation(KernelCase& kernel, const Record& record, const SequenceSamp
 std::string ExplanationOf(const std::string& name, const std::string& implementation,
                           const HotLoops& hot, double measured) {
   std::string text = fmt::format("\n{} ({})\n", name, implementation);
-  text += fmt::format("  bound by  {}\n", BoundBy(hot));
+  text += fmt::format("  bound by  {}\n", BindingText(hot));
   if (hot.loops.empty()) return text + "  hot loop  none\n";
   const HotLoop& loop = hot.loops.front();
   text += fmt::format("  hot loop  {}: {:.1f} % of the instructions", loop.place,

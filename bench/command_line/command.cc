@@ -143,7 +143,7 @@ int Run(int argc, char** argv, std::error_code& output) {
   TheCommandLine() = JoinedWords(words);
   try {
     LoadPluginsOf(words);
-    words = WithJoinedFallback(std::move(words));
+    words = WithJoinedValues(std::move(words));
   } catch (const std::exception&) {
     return Explain(std::current_exception());
   }

@@ -182,13 +182,10 @@ void CommandParser::AddOptional(const std::string& name, const std::string& alon
 void CommandParser::AddOptionalNumber(const std::string& name, std::int64_t alone,
                                       std::optional<std::int64_t>& value, const std::string& help,
                                       Range range) {
-  CLI::Option* option = app_.add_option(name, value, help);
-  option->type_name("[N]")->expected(0, 1);
-  option->transform(CLI::Validator(
-      [name, alone, range](std::string& text) {
-        // (without a value CLI11 passes that of a flag, or of an empty list)
-        const bool given = !text.empty() && text != "true" && text != "{}";
-        text = fmt::format("{}", given ? CheckedNumber<std::int64_t>(name, text, range) : alone);
+  CLI::Option* option = app_.add_flag(fmt::format("{}{{{}}}", name, alone), value, help);
+  option->group(section_)->transform(CLI::Validator(
+      [name, range](std::string& text) {
+        text = fmt::format("{}", CheckedNumber<std::int64_t>(name, text, range));
         return std::string();
       },
       ""));

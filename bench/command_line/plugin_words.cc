@@ -79,12 +79,16 @@ void LoadPluginsOf(const std::vector<std::string>& words) {
   setenv(kPaths, fmt::format("{}", fmt::join(paths, ":")).c_str(), 1);
 }
 
-std::vector<std::string> WithJoinedFallback(std::vector<std::string> words) {
+std::vector<std::string> WithJoinedValues(std::vector<std::string> words) {
   const std::vector<std::string> backends = Backends();
   for (std::size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i) {
-    if (words[i] != "--fallback") continue;
-    if (std::find(backends.begin(), backends.end(), words[i + 1]) == backends.end()) continue;
-    words[i] += "=" + words[i + 1];
+    const std::string& next = words[i + 1];
+    const bool backend = words[i] == "--fallback" &&
+                         std::find(backends.begin(), backends.end(), next) != backends.end();
+    const bool number = words[i] == "--hot" && !next.empty() &&
+                        next.find_first_not_of("0123456789") == std::string::npos;
+    if (!backend && !number) continue;
+    words[i] += "=" + next;
     words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
   }
   return words;

@@ -22,9 +22,10 @@ std::vector<std::string> PluginsIn(const std::vector<std::string>& words);
 // RequestError and UsageError.
 void LoadPluginsOf(const std::vector<std::string>& words);
 
-// Joins `--fallback` and a backend's name after it to one word, "--fallback=NAME". The value of the
-// option is optional, so the parser does not take the next word as its value.
-std::vector<std::string> WithJoinedFallback(std::vector<std::string> words);
+// Joins `--fallback` and a backend's name after it to one word, "--fallback=NAME", and `--hot` and
+// a number. The value of these options is optional, so the parser does not take the next word as
+// it.
+std::vector<std::string> WithJoinedValues(std::vector<std::string> words);
 
 }  // namespace topdnn
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/command_line/command.h"
@@ -48,24 +48,33 @@ class WrappedHelp : public CLI::Formatter {
     return Entry(name, info.help + (info.required && !positional ? " (required)" : ""));
   }
 
-  // The options that --help shows of a command that does not show all.
-  void ShowFirst(const CLI::App* command, const std::vector<std::string>& names) {
-    first_[command] = {names.begin(), names.end()};
+  // The options that --help shows of a command that does not show all; --help-all does.
+  void ShowFirst(const CLI::App& command, const std::vector<std::string>& names) {
+    for (const CLI::Option* option : command.get_options()) {
+      const bool shown =
+          option->get_positional() ||
+          std::find(names.begin(), names.end(), "--" + option->get_lnames().front()) != names.end();
+      if (!shown) hidden_.insert(option);
+    }
   }
 
-  std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const override {
-    const auto first = first_.find(app);
-    const bool all = mode == CLI::AppFormatMode::All || first == first_.end();
-    std::string text;
-    for (const std::string& group : app->get_groups()) {
-      const std::vector<const CLI::Option*> shown =
-          app->get_options([&](const CLI::Option* option) {
-            return option->get_group() == group && option->nonpositional() &&
-                   (all || first->second.contains("--" + option->get_lnames().front()));
-          });
-      if (!shown.empty()) text += make_group(group, false, shown);
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    shows_all_ = mode == CLI::AppFormatMode::All;
+    std::string help = CLI::Formatter::make_help(app, std::move(name), mode);
+    // (a heading without options leaves an empty line)
+    while (help.find("\n\n\n") != std::string::npos) help.erase(help.find("\n\n\n"), 1);
+    return help;
+  }
+
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    if (!shows_all_) {
+      std::erase_if(options,
+                    [this](const CLI::Option* option) { return hidden_.contains(option); });
     }
-    return text;
+    if (options.empty()) return "";
+    return CLI::Formatter::make_group(std::move(group), is_positional, std::move(options));
   }
 
   std::string make_subcommand(const CLI::App* command) const override {
@@ -98,7 +107,8 @@ class WrappedHelp : public CLI::Formatter {
   }
 
   int width_;
-  std::map<const CLI::App*, std::set<std::string>> first_;
+  std::set<const CLI::Option*> hidden_;
+  mutable bool shows_all_ = false;  // during make_help
 };
 
 // As the help lists them: by question, then by name.
@@ -134,7 +144,7 @@ ProgramParser::ProgramParser()
       own->set_help_all_flag("--help-all", "print the help with every option");
       std::vector<std::string> first = parser.first();
       first.insert(first.end(), {"--help", "--help-all"});
-      help->ShowFirst(own, first);
+      help->ShowFirst(*own, first);
     }
     own->footer(FooterOf(*own, command, width));
   }

@@ -34,6 +34,7 @@
 #include "harness/report/json.h"
 #include "harness/scheduling/machine_speed.h"
 #include "harness/scheduling/simulator.h"
+#include "harness/text/errors.h"
 #include "harness/text/one_line.h"
 #include "harness/text/style.h"
 

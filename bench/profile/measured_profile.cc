@@ -242,6 +242,7 @@ MeasuredProfile ReplayProfile(ProfileOptions options, const std::string& file) {
     options.workload.threads = static_cast<int>(recorded);
   }
   MeasuredProfile measured;
+  measured.wants_tree = false;  // a recording has no experiments
   if (options.workload.backend == kAutoBackend) {
     measured.choice = ChoiceOf(recording, file);
     options.workload.variants = measured.choice->variants;

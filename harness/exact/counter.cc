@@ -224,7 +224,7 @@ bool CountsATrial() {
     for (int k = 0; k < 1000; ++k) asm volatile("addsd %0, %0" : "+x"(*static_cast<double*>(to)));
     getppid();
   };
-  const ExactCounts counts = CountRegion(region, &sum, ExactCounter::Width::kAsIs, nullptr);
+  const ExactCounts counts = CountRegion(region, &sum, ExactCounter::Width::kAsIs);
   return counts.complete && counts.fp[kF64][kScalar] == 1000;
 }
 

@@ -90,8 +90,8 @@ std::optional<Busy> BusyBetween(const CpuAccounts& before, const CpuAccounts& af
   double used = static_cast<double>(after.busy - before.busy);
   for (const auto& [id, process] : after.processes) {
     const auto earlier = before.processes.find(id);
-    const bool known = earlier != before.processes.end() && earlier->second.name == process.name &&
-                       earlier->second.ticks <= process.ticks;
+    // (a kernel thread or a program that starts another one changes its name and keeps its ticks)
+    const bool known = earlier != before.processes.end() && earlier->second.ticks <= process.ticks;
     const auto ticks =
         static_cast<double>(process.ticks - (known ? earlier->second.ticks : std::uint64_t{0}));
     if (id == own) {

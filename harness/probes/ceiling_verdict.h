@@ -38,7 +38,8 @@ inline constexpr double kMinOfFewer = 0.90;
 inline constexpr double kMinOfCores = 0.60;
 
 // Leaves out the windows in which the threads had no CPU for themselves (below kMinOnCpu), if at
-// least kMinWindows others remain. `on_cpu` is of the same windows; nothing is known if it is empty.
+// least kMinWindows others remain. `on_cpu` is of the same windows; nothing is known if it is
+// empty.
 void KeepUndisturbedWindows(std::vector<double>& windows, std::vector<double>& on_cpu);
 
 // Sets value, median and spread from the rates (for a latency: times) of the undisturbed windows,

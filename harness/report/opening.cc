@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/report/grouped_names.h"
+#include "harness/results/groups.h"
 #include "harness/results/validity.h"
 #include "harness/text/text.h"
 
@@ -89,7 +90,8 @@ std::string VerdictText(const Report& report, const Style& style) {
 }
 
 std::string CostliestText(const Report& report, const Style& style) {
-  if (!report.step.seconds || !(report.step.seconds->median > 0)) return "";
+  const std::optional<double> whole = SecondsForShares(report);
+  if (!whole || !(*whole > 0)) return "";
   std::vector<const Record*> stages;
   for (const Record& stage : report.stages) {
     if (stage.seconds && stage.status != Status::kFailed) stages.push_back(&stage);
@@ -103,7 +105,7 @@ std::string CostliestText(const Report& report, const Style& style) {
   stages.resize(shown);
   std::vector<std::string> texts;
   for (const Record* stage : stages) {
-    const double share = stage->seconds->median / report.step.seconds->median;
+    const double share = stage->seconds->median / *whole;
     texts.push_back(fmt::format("{} {}{}", LabelOf(*stage), PercentText(share), WhyOf(*stage)));
   }
   return Wrap(fmt::format("most time: {}", fmt::join(texts, "; ")), style.width, 2);

@@ -11,6 +11,7 @@
 
 #include "harness/report/opening.h"
 #include "harness/report/tree_table.h"
+#include "harness/results/groups.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -271,7 +272,7 @@ std::string OrderOf(const StageTableOptions& options) {
 }
 
 std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& options) {
-  const std::optional<double> step = MedianOf(report.step);
+  const std::optional<double> step = SecondsForShares(report);
   double longest = 0;
   for (const Record& stage : report.stages) {
     longest = std::max(longest, MedianOf(stage).value_or(0));
@@ -299,7 +300,7 @@ std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& opt
 }
 
 std::vector<Row> RowsOfGroups(const Report& report) {
-  const std::optional<double> step = MedianOf(report.step);
+  const std::optional<double> step = SecondsForShares(report);
   std::vector<Row> rows;
   for (const GroupSummary& group : report.groups) {
     const std::optional<double> share = Ratio(group.seconds, step);
@@ -313,7 +314,10 @@ std::vector<Row> RowsOfGroups(const Report& report) {
                     .bound_by = BoundByCell(group.bound_by, group.tree.has_value()),
                     .bar = share.value_or(0)});
   }
-  if (report.remainder_seconds) rows.push_back(RemainderRow(*report.remainder_seconds, step));
+  // (of a disturbed step, the remainder is time of other programs)
+  if (report.remainder_seconds && step == MedianOf(report.step)) {
+    rows.push_back(RemainderRow(*report.remainder_seconds, step));
+  }
   return rows;
 }
 

@@ -10,6 +10,7 @@
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"
+#include "harness/results/groups.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -53,9 +54,13 @@ bool HasTree(const Report& report) {
                      [](const Record& stage) { return stage.tree.has_value(); });
 }
 
-bool IsLarge(const Record& stage, const Record& step) {
-  return !step.seconds ||
-         (stage.seconds && stage.seconds->median >= kLeastShare * step.seconds->median);
+std::optional<double> TreeStageSeconds(const Record& stage) {
+  return stage.seconds ? std::optional(stage.seconds->median) : std::nullopt;
+}
+
+bool IsLarge(std::optional<double> seconds, const Report& report) {
+  const std::optional<double> whole = SecondsForShares(report);
+  return !whole || seconds.value_or(0) >= kLeastShare * *whole;
 }
 
 // Every reason once, with the stages that it is about.
@@ -63,7 +68,8 @@ std::string ReasonsOf(const Report& report, const Style& style, const std::strin
                       std::string Record::*reason, bool only_large) {
   GroupedNames reasons;
   for (const Record& stage : report.stages) {
-    if ((stage.*reason).empty() || (only_large && !IsLarge(stage, report.step))) continue;
+    if ((stage.*reason).empty() || (only_large && !IsLarge(TreeStageSeconds(stage), report)))
+      continue;
     reasons.Add(stage.*reason, LabelOf(stage));
   }
   std::string text;
@@ -111,13 +117,12 @@ std::string TreeTable(const Report& report, const Style& style) {
   }
   Table table(std::move(columns));
   for (const Record& stage : report.stages) {
-    if (IsLarge(stage, report.step)) {
+    if (IsLarge(TreeStageSeconds(stage), report)) {
       AddTreeRow(stage.name, WordsOf(stage.pass), stage.tree, table);
     }
   }
   for (const GroupSummary& group : report.groups) {
-    if (!report.step.seconds ||
-        group.seconds.value_or(0) >= kLeastShare * report.step.seconds->median) {
+    if (IsLarge(group.seconds, report)) {
       AddTreeRow(group.name, "all", group.tree, table);
     }
   }

@@ -121,4 +121,16 @@ void AddGroups(std::span<const StageSamples> samples, Report& report) {
   }
 }
 
+std::optional<double> SecondsForShares(const Report& report) {
+  if (report.step.status == Status::kFailed || !report.step.seconds) return std::nullopt;
+  const double median = report.step.seconds->median;
+  if (report.step.status != Status::kDegraded || report.stages.empty()) return median;
+  double sum = 0;
+  for (const Record& stage : report.stages) {
+    if (stage.status == Status::kFailed || !stage.seconds) return median;
+    sum += stage.seconds->median;
+  }
+  return std::min(sum, median);
+}
+
 }  // namespace topdnn

@@ -35,6 +35,10 @@ std::vector<double> SumsPerIteration(std::span<const StageSamples> stages,
 // part.
 void AddGroups(std::span<const StageSamples> samples, Report& report);
 
+// What the shares of stages are shares of: the step's median time. If other work disturbed the step
+// more than its stages, of which more samples are undisturbed, the sum of their times.
+std::optional<double> SecondsForShares(const Report& report);
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_HARNESS_RESULTS_GROUPS_H_

@@ -14,6 +14,7 @@
 #include "bench/studies/corun/cache_curve.h"
 #include "harness/machine/topology.h"
 #include "harness/sharing/occupant_member.h"
+#include "harness/text/errors.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 

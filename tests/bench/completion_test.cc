@@ -65,7 +65,8 @@ TEST(BashCompletionTest, OffersEveryCommandOfTheProgram) {
   ASSERT_EQ(written.exit_status, 0);
   for (const CommandInfo& command : CommandInfos()) {
     EXPECT_THAT(OfferedBy(written.output, "topdnn " + command.name), HasSubstr(command.name + " "));
-    EXPECT_THAT(OfferedBy(written.output, "topdnn " + command.name + " --hel"), "--help ");
+    EXPECT_THAT(OfferedBy(written.output, "topdnn " + command.name + " --hel"),
+                testing::StartsWith("--help "));
   }
   EXPECT_EQ(OfferedBy(written.output, "topdnn profile --sort p"), "peak ");
   EXPECT_EQ(OfferedBy(written.output, "topdnn profile --counters r"), "replay: ");

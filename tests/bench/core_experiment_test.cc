@@ -27,7 +27,14 @@ namespace {
 
 using testing::HasSubstr;
 
-#define SKIP_WITHOUT_THE_COUNTER() \
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kInstrumented = true;
+#else
+constexpr bool kInstrumented = false;
+#endif
+
+#define SKIP_WITHOUT_THE_COUNTER()                                                        \
+  if (kInstrumented) GTEST_SKIP() << "an instrumented build executes other instructions"; \
   if (const Availability can = ExactCounter::Probe(); !can.works) GTEST_SKIP() << can.reason
 
 struct Redirected {

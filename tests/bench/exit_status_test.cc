@@ -57,6 +57,12 @@ INSTANTIATE_TEST_SUITE_P(Commands, FullOutputTest,
                                          " bench --benchmark_list_tests=true",
                                          kProfile + "--json -"));
 
+// Beside other work, the first line says that the machine is busy.
+std::string WithoutBusyLine(const std::string& output) {
+  return output.starts_with("topdnn: the machine is busy") ? output.substr(output.find('\n') + 1)
+                                                           : output;
+}
+
 // Every other output is written, and the table is printed. (--json comes before --record.)
 TEST(FullOutputTest, AnOutputThatCannotBeWrittenLosesNoOther) {
   const TestFolder folder;
@@ -97,7 +103,7 @@ TEST(BrokenPipeTest, AReaderThatEndsIsNotAnError) {
     const std::string status = folder.path() / "status";
     const Outcome outcome = RunShell(trap + "{ " + QuotedProgram() + kProfile + "--json " +
                                      Quoted(json) + "; echo $? >" + Quoted(status) + "; } | true");
-    EXPECT_EQ(outcome.output, "");
+    EXPECT_EQ(WithoutBusyLine(outcome.output), "");
     EXPECT_EQ(ReadJson(status), 128 + SIGPIPE) << trap;
     EXPECT_EQ(ReadJson(json)["schema"], 1);
   }
@@ -206,7 +212,7 @@ TEST(InterruptTest, EndsTheRunAndReportsFinishedSteps) {
                        " profile lenet5 --train --batch 8 --data synthetic --seconds 100 "
                        "--counters none --threads 1");
     EXPECT_EQ(outcome.exit_status, kExitInterrupted) << outcome.output;
-    if (!outcome.output.empty()) break;
+    if (!WithoutBusyLine(outcome.output).empty()) break;
   }
   EXPECT_THAT(outcome.output, HasSubstr("step: "));
 }

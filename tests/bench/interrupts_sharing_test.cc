@@ -97,7 +97,9 @@ TEST_P(InterruptsTest, EndWithStatus130AndWholeFiles) {
     const int status = InterruptedStatus(command, folder.path(), signal, moment, took);
     const std::string log = LogText(folder.path() / "log.txt");
     // (on a fast machine it may have ended before)
-    if (status != kExitGood || took > 0.05) EXPECT_EQ(status, kExitInterrupted) << log;
+    if (status != kExitGood || took > 0.05) {
+      EXPECT_EQ(status, kExitInterrupted) << log;
+    }
     EXPECT_EQ(log.find("internal error"), std::string::npos) << log;
     for (const auto& entry : fs::recursive_directory_iterator(folder.path())) {
       EXPECT_FALSE(entry.path().filename().string().starts_with(".topdnn-")) << entry.path();
@@ -111,7 +113,7 @@ TEST_P(InterruptsTest, EndWithStatus130AndWholeFiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, InterruptsTest, testing::ValuesIn(kInterrupted),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
 }  // namespace topdnn

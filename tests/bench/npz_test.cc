@@ -14,6 +14,7 @@
 #include <tuple>
 
 #include "harness/files/atomic_file.h"
+#include "harness/text/errors.h"
 #include "tests/datasets/files.h"
 
 namespace topdnn {

@@ -41,7 +41,9 @@ TEST(RecordTest, AReplayGivesTheSameTable) {
                                         "2",         "--threads",    "1",       "--data",
                                         "synthetic", "--iterations", "3"};
   auto record = arguments;
-  record.insert(record.end(), {"--record", recording, "--json", first, "--series"});
+  // (a recording has no experiments)
+  record.insert(record.end(),
+                {"--no-experiments", "--record", recording, "--json", first, "--series"});
   const Outcome measured = RunProgram(record);
   ASSERT_EQ(measured.exit_status, kExitGood) << measured.output;
   auto replay = arguments;
@@ -93,7 +95,8 @@ TEST(RecordTest, AReplayUsesTheVariantsThatAutoChose) {
                                               "2",       "--threads", "1",       "--backend",
                                               "auto",    "--explain"};
   auto record = arguments;
-  record.insert(record.end(), {"--data", "synthetic", "--iterations", "2", "--record", recording});
+  record.insert(record.end(), {"--data", "synthetic", "--iterations", "2", "--no-experiments",
+                               "--record", recording});
   const Outcome measured = RunProgram(record);
   ASSERT_EQ(measured.exit_status, kExitGood) << measured.output;
   EXPECT_THAT(measured.output, HasSubstr("auto: "));

@@ -20,6 +20,7 @@
 #include "bench/studies/scale/scale_agreement.h"
 #include "bench/studies/scale/scale_figures.h"
 #include "bench/studies/scale/scale_run.h"
+#include "harness/text/errors.h"
 #include "kernels/tensor/bf16.h"
 
 namespace topdnn {

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "harness/text/errors.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "harness/text/errors.h"
 #include "harness/width/control_socket.h"
 #include "harness/width/width_watcher.h"
 #include "tests/process/test_folder.h"

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "tests/harness/exact_oracle.h"
+#include "tests/harness/far_return.h"
 
 namespace topdnn {
 namespace {
@@ -478,12 +479,7 @@ TEST(ExactCounter, NestedCountsAreRefused) {
 }
 
 TEST(ExactCounter, CodeThatCannotBeTranslatedIsIncomplete) {
-  // int $0x80 enters the kernel in a way that the counter does not translate; 20 is getpid.
-  const ExactCounts counts = ExactCounter::Count(
-      [](void*) {
-        asm volatile("mov $20, %%eax\n int $0x80" ::: "rax", "r8", "r9", "r10", "r11", "memory");
-      },
-      nullptr);
+  const ExactCounts counts = ExactCounter::Count([](void*) { FarReturn(); }, nullptr);
   EXPECT_FALSE(counts.complete);
   EXPECT_NE(counts.incomplete_reason.find("cannot be translated"), std::string::npos);
 }

@@ -16,6 +16,7 @@
 #include "harness/measure/measure.h"
 #include "harness/report/json.h"
 #include "harness/results/stage_record.h"
+#include "tests/harness/far_return.h"
 
 namespace topdnn {
 namespace {
@@ -80,10 +81,9 @@ TEST(ExactSource, CountsWhatItRan) {
 TEST(ExactSource, AnIncompleteCountIsAbsentWithItsReason) {
   const auto source = OpenExact();
   if (source == nullptr) GTEST_SKIP() << ExactOffer()->probe().reason;
-  // int $0x80 enters the kernel in a way that the counter does not translate; 20 is getpid.
   const auto counts = Count(*source, [](void*) {
     Add(10);
-    asm volatile("mov $20, %%eax\n int $0x80" ::: "rax", "r8", "r9", "r10", "r11", "memory");
+    FarReturn();
   });
   for (const EventCount& count : counts) {
     EXPECT_EQ(count.value, std::nullopt);
@@ -98,9 +98,7 @@ TEST(ExactSource, AStageThatCannotBeTranslatedHasATimeButNoCount) {
   const auto source = OpenExact();
   if (source == nullptr) GTEST_SKIP() << ExactOffer()->probe().reason;
   auto whole = [] { Add(50); };
-  auto broken = [] {
-    asm volatile("mov $20, %%eax\n int $0x80" ::: "rax", "r8", "r9", "r10", "r11", "memory");
-  };
+  auto broken = [] { FarReturn(); };
   const std::vector<TimedStage> stages = {{"whole", Action::Of(whole)},
                                           {"broken", Action::Of(broken)}};
   MeasureOptions options;

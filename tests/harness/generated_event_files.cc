@@ -122,7 +122,7 @@ GeneratedFile EventFileWriter::Write(const std::map<std::string, EventCounts>& c
           const bool idle =
               second && (shape_.idle == Idle::kAll || (shape_.idle == Idle::kOneEvent && i == 1));
           Line(place, events[i].first, count, idle ? Missing::kNotCounted : Missing::kNo);
-          if (!second || shape_.idle == Idle::kNone) file.counts[group][i].second += count;
+          if (!second || shape_.idle == Idle::kNever) file.counts[group][i].second += count;
           if (shape_.regrouped && i == 2 && !idle) {
             Line(place, events[0].first,
                  Part(events[0].second, (interval - 1) * Parts() + part, pieces) + 17,

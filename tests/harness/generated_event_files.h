@@ -14,7 +14,7 @@
 
 namespace topdnn {
 
-enum class Idle { kNone, kAll, kOneEvent };
+enum class Idle { kNever, kAll, kOneEvent };
 
 struct FileShape {
   bool json = false;
@@ -28,9 +28,9 @@ struct FileShape {
   std::vector<std::string> groups;  // --for-each-cgroup
   std::string pmu;                  // a hybrid CPU: "cpu_core"
   double running = 100;
-  bool regrouped = false;   // -M: the first event is opened in a second group
-  bool two_a_line = false;  // JSON: a metric's object on the line of its event
-  Idle idle = Idle::kNone;  // in the second interval
+  bool regrouped = false;    // -M: the first event is opened in a second group
+  bool two_a_line = false;   // JSON: a metric's object on the line of its event
+  Idle idle = Idle::kNever;  // in the second interval
 };
 
 using EventCounts = std::vector<std::pair<std::string, std::uint64_t>>;

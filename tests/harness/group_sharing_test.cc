@@ -16,6 +16,7 @@
 #include "harness/machine/cpu_set.h"
 #include "harness/sharing/group.h"
 #include "harness/sharing/rounds.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 namespace {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 namespace {
 

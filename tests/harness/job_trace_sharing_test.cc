@@ -9,6 +9,7 @@
 
 #include "harness/scheduling/trace.h"
 #include "harness/scheduling/trace_generator.h"
+#include "harness/text/errors.h"
 
 namespace topdnn {
 namespace {

@@ -9,6 +9,7 @@
 #include "harness/measure/mark_overhead.h"
 #include "harness/measure/measure.h"
 #include "harness/results/stage_record.h"
+#include "harness/text/errors.h"
 
 namespace {
 

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/text/errors.h"
+
 namespace topdnn {
 namespace {
 
@@ -96,10 +98,10 @@ TEST(RecordingTest, KeepsTheFactsAboutEachSample) {
   EXPECT_EQ(read.in_network.disturbance.arithmetic_ratio, 0.9);
   EXPECT_EQ(read.in_network.disturbance.memory_ratio, 0.75);
   samples.step.waited = {0, 0.1, 0};
-  EXPECT_THROW(ParseRecording(FormatRecording(recording), "r"), RecordingError);
+  EXPECT_THROW(ParseRecording(FormatRecording(recording), "r"), InputError);
   samples.step.waited = {0, 0.1};
   samples.marks[0].iteration = 3;
-  EXPECT_THROW(ParseRecording(FormatRecording(recording), "r"), RecordingError);
+  EXPECT_THROW(ParseRecording(FormatRecording(recording), "r"), InputError);
 }
 
 // The texts are printed on a terminal, which would interpret these characters.

@@ -15,6 +15,7 @@
 #include "harness/report/tables/context_gap.h"
 #include "harness/report/tables/dram_table.h"
 #include "harness/results/groups.h"
+#include "harness/text/errors.h"
 #include "harness/text/style.h"
 #include "harness/text/text.h"
 #include "tests/process/test_folder.h"

@@ -138,7 +138,7 @@ FileShape RandomShape(const Core& core, std::mt19937_64& random) {
   shape.running = OneOf<double>({100, 100, 33.3, 100}, random);
   shape.regrouped = random() % 4 == 0;
   shape.two_a_line = random() % 4 == 0;
-  shape.idle = OneOf<Idle>({Idle::kNone, Idle::kNone, Idle::kAll, Idle::kOneEvent}, random);
+  shape.idle = OneOf<Idle>({Idle::kNever, Idle::kNever, Idle::kAll, Idle::kOneEvent}, random);
   return shape;
 }
 

@@ -204,6 +204,7 @@ TEST(UncoreTest, TheBytesOfEachStageAreSummedOverSockets) {
   EXPECT_EQ(controllers.open_events(), 0u);
   StageSamples stage = samples.stages[1];
   stage.seconds = {1e-3};
+  stage.selection = {};
   stage.empty_seconds = 0;
   const Record record = RecordOf(stage, samples.events, {}, "in-network");
   // Reads: 5 and three times 1 per unit; writes: four times 1.

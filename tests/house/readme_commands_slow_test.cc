@@ -111,6 +111,12 @@ TEST_P(CommandsOfDocument, EachSucceeds) {
     const std::string built = (ranks ? std::string(kMpirunVariables) : "") + AsTried(command);
     const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " +
                                      (several ? built : cpu.Run(built)));
+    // A virtual machine may show its CPUs without a common cache.
+    if (command.find("--cache-curve") != std::string::npos &&
+        outcome.output.find("share their last cache with no other CPU") != std::string::npos) {
+      CountLeftOut("commands", command, "needs two CPUs that share their last cache");
+      continue;
+    }
     EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;
   }
 }

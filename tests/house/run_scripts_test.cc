@@ -79,9 +79,9 @@ class RunScriptsTest : public testing::Test {
  protected:
   void SetUp() override {
     const fs::path root = TOPDNN_SOURCE_DIR;
-    for (const char* script : {"setup/install", "setup/build", "setup/jobs", "bench/run",
-                               "tests/run", "tests/case_totals", "tests/skips",
-                               "tests/skip_reasons.txt"}) {
+    for (const char* script :
+         {"setup/install", "setup/build", "setup/jobs", "bench/run", "tests/run",
+          "tests/case_totals", "tests/skips", "tests/skip_reasons.txt"}) {
       fs::create_directories((tree_ / script).parent_path());
       fs::copy_file(root / script, tree_ / script);
     }
@@ -314,7 +314,8 @@ TEST_F(RunScriptsTest, AMovedTreeIsConfiguredAgain) {
   EXPECT_THAT(Log(), testing::Contains("cmake --preset release --fresh"));
 }
 
-// tests/run installs packages that bench/run does not need, and the build has parts for some of them.
+// tests/run installs packages that bench/run does not need, and the build has parts for some of
+// them.
 TEST_F(RunScriptsTest, NewPackagesAreConfigured) {
   WriteFile(stage_ / "installed", "here\n");
   Run("setup/build", "", "topdnn");
@@ -366,7 +367,8 @@ TEST_F(RunScriptsTest, CasesThatTestsCountedAreSummedForEveryStatus) {
   EXPECT_THAT(Run("tests/run", "CTEST_STATUS=8").output, testing::Not(HasSubstr("Cases")));
 }
 
-// A package that a test needs must be in the list of packages, so CI accepts only what no package mends.
+// A package that a test needs must be in the list of packages, so CI accepts only what no package
+// mends.
 TEST_F(RunScriptsTest, SkipsAreListedByReasonAndCiRefusesUnknownOnes) {
   const std::string known = "a.cc:3: Skipped\\nneeds two CPUs\\n\\n";
   const std::string unknown = "a.cc:9: Skipped\\nlibx is not installed\\n\\n";

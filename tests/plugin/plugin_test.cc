@@ -216,7 +216,7 @@ TEST(PluginTest, TheWordsOfTheOptions) {
   EXPECT_THAT(
       PluginsIn({"profile", "--plugin", "a.so", "cnn", "--plugin=b.so", "--", "--plugin", "c.so"}),
       ElementsAre("a.so", "b.so"));
-  EXPECT_THAT(WithJoinedFallback({"profile", "--fallback", "onednn", "cnn", "--fallback", "cnn"}),
+  EXPECT_THAT(WithJoinedValues({"profile", "--fallback", "onednn", "cnn", "--fallback", "cnn"}),
               ElementsAre("profile", "--fallback=onednn", "cnn", "--fallback", "cnn"));
 }
 

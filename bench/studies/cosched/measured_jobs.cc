@@ -14,7 +14,7 @@ namespace topdnn {
 
 namespace {
 
-constexpr auto kTick = std::chrono::milliseconds(1);
+constexpr auto kPollInterval = std::chrono::milliseconds(1);
 // Longer than any measurement; the job is stopped when it has been measured.
 constexpr std::int64_t kEndless = 1'000'000'000;
 
@@ -61,7 +61,7 @@ void MeasuredJobs::Await(const std::function<bool()>& done) {
                                    fault.empty() ? "ended too early" : fault));
     }
     if (done()) return;
-    std::this_thread::sleep_for(kTick);
+    std::this_thread::sleep_for(kPollInterval);
   }
 }
 
@@ -136,7 +136,7 @@ void MeasuredJobs::AwaitEnd(std::size_t job) {
   JobProcess& process = *processes_[job];
   while (!process.ended()) {
     process.Poll(CoschedClock::now());
-    std::this_thread::sleep_for(kTick);
+    std::this_thread::sleep_for(kPollInterval);
   }
   if (process.fault().empty()) return;
   throw RunFailure(fmt::format("the job {} {}", KindText(jobs_[job]), process.fault()));

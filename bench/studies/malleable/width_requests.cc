@@ -24,7 +24,7 @@ namespace topdnn {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kSignalPatience{20};
 
 class ByApi final : public WidthRequester {
  public:
@@ -46,7 +46,7 @@ class BySignal final : public WidthRequester {
       kill(getpid(), before > width ? SIGUSR1 : SIGUSR2);
       // The next one would be merged with this one if it were sent before this one is read.
       while (control_.wanted() == before) {
-        if (Clock::now() - begin > kPatience) throw RunFailure("a signal has no effect");
+        if (Clock::now() - begin > kSignalPatience) throw RunFailure("a signal has no effect");
         std::this_thread::sleep_for(std::chrono::microseconds(20));
       }
     }
@@ -65,7 +65,7 @@ class BySocket final : public WidthRequester {
   void Ask(int width) override {
     if (!client_.SetWidth(width)) throw RunFailure(client_.path() + ": nothing can be sent");
     pollfd wait = {.fd = client_.fd(), .events = POLLIN, .revents = 0};
-    poll(&wait, 1, std::chrono::milliseconds(kPatience).count());
+    poll(&wait, 1, std::chrono::milliseconds(kSignalPatience).count());
     const std::optional<std::string> packet = client_.Receive();
     const auto reply = packet ? ParseControlReply(*packet) : std::nullopt;
     if (!reply || !reply->error.empty()) {
