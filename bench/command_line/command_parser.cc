@@ -182,7 +182,9 @@ void CommandParser::AddOptional(const std::string& name, const std::string& alon
 void CommandParser::AddOptionalNumber(const std::string& name, std::int64_t alone,
                                       std::optional<std::int64_t>& value, const std::string& help,
                                       Range range) {
-  CLI::Option* option = app_.add_flag(fmt::format("{}{{{}}}", name, alone), value, help);
+  // (CLI11 would set an optional value that is bound to a flag to 0 if the flag is not given)
+  const auto set = [&value](std::int64_t given) { value = given; };
+  CLI::Option* option = app_.add_flag_function(fmt::format("{}{{{}}}", name, alone), set, help);
   option->group(section_)->transform(CLI::Validator(
       [name, range](std::string& text) {
         text = fmt::format("{}", CheckedNumber<std::int64_t>(name, text, range));

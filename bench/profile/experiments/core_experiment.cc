@@ -23,7 +23,17 @@ namespace {
 constexpr double kLeastSeconds = 10;
 constexpr double kLeastByDefault = 1;
 
-void CheckCoreSubject(const ExperimentSubject&) {
+// Redirected kernels of Eigen crashed (cnn's training, one thread and two).
+bool RunsEigen(const Plan& plan) {
+  return std::any_of(plan.stages().begin(), plan.stages().end(),
+                     [](const Stage& stage) { return stage.backend.starts_with("eigen"); });
+}
+
+void CheckCoreSubject(const ExperimentSubject& subject) {
+  if (RunsEigen(subject.plan)) {
+    throw UsageError(
+        "--experiment core: kernels of Eigen are not supported; take another --backend");
+  }
   const Availability available = ExactCounter::Probe();
   if (!available.works) {
     throw NothingMeasured("--experiment core: the exact counter does not work here: " +
