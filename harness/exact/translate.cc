@@ -173,8 +173,7 @@ void EmitField(Context* c, std::uint64_t target) {
   std::swap(c->code, c->stubs);
 }
 
-// In code that is timed, a short loop stays as long as it is: emits a short branch to known code
-// that is near. False: it is not.
+// Emits a short branch to known code that is near, so that a timed loop stays short.
 bool EmitShortBranch(Context* c, const Instruction& i) {
   if (CurrentTranslation().counts || IsSpecial(i.target)) return false;
   const Block* known = Find(c, i.target);

@@ -1,0 +1,101 @@
+// benchdnn's lines on the command line: a batch file is measured, a log and a plan are printed.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bench/benchdnn/benchdnn_batch.h"
+#include "bench/benchdnn/benchdnn_line.h"
+#include "bench/cases/problem_sets.h"
+#include "bench/command_line/command.h"
+#include "bench/log/translate/traced_problem.h"
+#include "kernels/reduce/reduce.h"
+#include "tests/bench/program.h"
+#include "tests/process/test_folder.h"
+
+namespace topdnn {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+TEST(BenchdnnCommandTest, ABatchFileIsMeasuredAndEveryRowKept) {
+  const TestFolder folder;
+  folder.Write("mini", "ic16oc16_ih5oh5kh3ph1n\"two\"\nic20oc32_iw13kw1pw0\n");
+  folder.Write("all",
+               "--conv --dir=FWD_I --batch=mini\n--sum 2x16x8x8\n"
+               "--deconv --dir=FWD_I ic3oc4ih3kh2 --shuffle 2x2\n");
+  const std::string at = "cd " + Quoted(folder.path().string()) + " && ";
+  const std::string bench = at + BoundedProgram() + " bench --problems all --threads 1";
+  const Outcome run = RunShell(bench + " --benchmark_min_time=0.0001");
+  EXPECT_EQ(run.exit_status, kExitGood) << run.output;
+  EXPECT_THAT(
+      run.output,
+      AllOf(HasSubstr("all/conv/n2c16h5w5k16r3s3u1v1p1q1/forward/onednn:any.any.any.infer/f32/t1/"),
+            HasSubstr("all/add/2x16x8x8_of2/forward/onednn:abcd.abcd.abcd.train/f32/t1/"),
+            HasSubstr("all/conv_nd/2x20x13_to32_groups1_kernel1_stride1_dilation1_before0_after0/"
+                      "forward/onednn:any.any.any.infer/f32/t1/"),
+            HasSubstr("all/conv_transpose/2x4x4x4_to3_groups1_kernel2x2_stride1x1_dilation1x1_"
+                      "before0x0_after0x0/forward/onednn:any.any.any.infer/f32/t1/"),
+            HasSubstr("SKIPPED: topdnn has no kernels for shuffle")));
+  const Outcome lines = RunShell(bench + " --repro");
+  EXPECT_EQ(lines.exit_status, kExitGood);
+  EXPECT_THAT(
+      lines.output,
+      AllOf(StartsWith("--conv --dir=FWD_I mb2_ic16oc16_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1\n"
+                       "--conv --dir=FWD_I mb2_ic20oc32_iw13ow13kw1sw1dw0pw0\n"
+                       "--sum --stag=abcd:abcd --dtag=abcd 2x16x8x8\n"
+                       "--deconv --dir=FWD_I mb2_ic3oc4_ih3oh4kh2sh1dh0ph0_iw3ow4kw2sw1dw0pw0\n"
+                       "# "),
+            HasSubstr("has no kernels for shuffle")));
+  const Outcome nothing =
+      RunShell(at + BoundedProgram() + " bench --problem '--shuffle 2x2' --threads 1");
+  EXPECT_EQ(nothing.exit_status, kExitNothing) << nothing.output;
+  folder.Write("bad", "# one\n--conv --dir=FWD_I ic16oc16kh3\n");
+  const Outcome bad = RunShell(at + BoundedProgram() + " bench --problems bad 2>&1");
+  EXPECT_EQ(bad.exit_status, kExitNothing);
+  EXPECT_THAT(bad.output,
+              HasSubstr("SKIPPED: bad, line 2: the problem 'ic16oc16kh3' needs ih of 1 or more"));
+  const Outcome first = RunShell(bench + " --first 1 --benchmark_list_tests");
+  EXPECT_EQ(std::count(first.output.begin(), first.output.end(), '\n'), 2) << first.output;
+}
+
+TEST(BenchdnnCommandTest, ALogAndAPlanArePrintedAsLines) {
+  const TestFolder folder;
+  folder.Write("a.log",
+               "onednn_verbose,exec,cpu,reorder,jit:blk,undef,src_f32::blocked:abcd:f0 "
+               "dst_f32::blocked:aBcd8b:f0,attr-scratchpad:user ,,2x16x28x28,0.5\n"
+               "onednn_verbose,exec,cpu,shuffle,ref:any,forward_training,data_f32::blocked:abcd:f0,"
+               ",axis:1 group:4,2x16x28x28,0.25\n");
+  const std::string at = "cd " + Quoted(folder.path().string()) + " && ";
+  const Outcome log = RunShell(at + BoundedProgram() + " trace a.log --repro --json t.json");
+  EXPECT_EQ(log.exit_status, kExitGood);
+  EXPECT_EQ(log.output,
+            "--reorder --dtag=aBcd8b 2x16x28x28\n"
+            "# shuffle forward 2x16x28x28: topdnn does not write lines for shuffle\n");
+  const nlohmann::json trace = ReadJson(folder.path() / "t.json");
+  EXPECT_EQ(trace["rows"][0]["repro"], "--reorder --dtag=aBcd8b 2x16x28x28");
+  EXPECT_TRUE(trace["rows"][1]["repro"].is_null());
+  const Outcome plan =
+      RunShell(BoundedProgram() + " plan lenet5 --infer --batch 1 --threads 1 --repro");
+  EXPECT_EQ(plan.exit_status, kExitGood);
+  EXPECT_THAT(plan.output, AllOf(HasSubstr("--conv --dir=FWD_I --bia-dt=f32 "),
+                                 HasSubstr(" mb1_ic1oc6_ih"), HasSubstr("--ip --dir=FWD_I")));
+}
+
+}  // namespace
+}  // namespace topdnn
