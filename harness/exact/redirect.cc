@@ -185,7 +185,7 @@ void PrepareArea(Context* c) noexcept {
   c->area->one[0] = 1;
   if (translation.redirection == nullptr) return;
   const std::vector<std::uint8_t>& lines = translation.redirection->lines;
-  std::memcpy(c->area->lines, lines.data(), std::min(lines.size(), sizeof c->area->lines));
+  std::copy_n(lines.begin(), std::min(lines.size(), sizeof c->area->lines), c->area->lines);
 }
 
 }  // namespace topdnn

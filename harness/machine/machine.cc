@@ -89,8 +89,8 @@ Machine DescribeMachine() {
   machine.microcode = Microcode();
   const std::string doubt = LastLevelCacheDoubt(machine.topology, !machine.cpu.hypervisor.empty());
   if (!doubt.empty()) machine.doubts.push_back(doubt);
-  if (!machine.topology.allowed_doubt.empty()) {
-    machine.doubts.push_back(machine.topology.allowed_doubt);
+  for (const std::string& other : {machine.topology.caches_doubt, machine.topology.allowed_doubt}) {
+    if (!other.empty()) machine.doubts.push_back(other);
   }
   if (!machine.cpu.invariant_tsc) {
     machine.doubts.emplace_back("the time-stamp counter may change its rate (not invariant)");

@@ -148,7 +148,30 @@ Topology ReadTopology() {
   topology.allowed = set.cpus;
   topology.allowed_doubt = set.doubt;
   topology.memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  AssumeCoreComplexCache(IdentifyCpu(), &topology);
   return topology;
+}
+
+void AssumeCoreComplexCache(const Cpu& cpu, Topology* topology) {
+  if (cpu.vendor != "AuthenticAMD" || cpu.family < 0x17) return;
+  // AMD's Processor Programming References and Software Optimization Guides: Zen and Zen+ 8 MiB,
+  // Zen 2 16 MiB, later ones 32 MiB, or 96 MiB with a stacked die.
+  const bool first = cpu.family == 0x17 && cpu.model < 0x30;
+  const std::int64_t usual = cpu.family > 0x17 ? 32 : first ? 8 : 16;  // MiB
+  const std::int64_t most = cpu.family > 0x17 ? 96 : usual;
+  // Packages without stacked dies have up to 16 complexes.
+  constexpr std::int64_t kMostUnstacked = 16 * 32;
+  for (Cache& cache : topology->caches) {
+    const std::int64_t reported = cache.size >> 20;
+    if (cache.level != 3 || reported <= most) continue;
+    const std::int64_t assumed = reported > kMostUnstacked ? most : usual;
+    cache.size = assumed << 20;
+    topology->caches_doubt = fmt::format(
+        "L3 is reported as {} MiB, that of the whole package: {} MiB are assumed, those of one "
+        "core "
+        "complex",
+        reported, assumed);
+  }
 }
 
 std::vector<std::vector<int>> CpusByLastCache(

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/machine/cpu.h"
+
 namespace topdnn {
 
 struct Cache {
@@ -34,6 +36,7 @@ struct Topology {
   // of the cores has no L3). Empty if that is not known.
   std::vector<std::vector<int>> cpus_of_last_cache;
   std::string allowed_doubt;  // see CpuSet
+  std::string caches_doubt;   // why a size in `caches` is assumed; empty if none is
   std::int64_t memory = 0;    // bytes, of the machine
 };
 
@@ -44,6 +47,12 @@ Topology ReadTopology();
 // level first. A CPU belongs to the first level that lists it. Pure.
 std::vector<std::vector<int>> CpusByLastCache(
     const std::vector<std::vector<std::vector<int>>>& levels);
+
+// Where an L3 cannot be that of one core complex of this AMD CPU, replaces its size by that of one
+// and fills in caches_doubt. CPUID leaf 80000006h has the L3 of the whole package, and some virtual
+// machines have no other leaf with it (no 8000001Dh). Cores use the L3 of their own complex only.
+// Pure.
+void AssumeCoreComplexCache(const Cpu& cpu, Topology* topology);
 
 // Size in bytes of the data or unified cache of a level; 0 if there is none.
 std::int64_t CacheSize(const Topology& topology, int level);

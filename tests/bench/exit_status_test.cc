@@ -54,8 +54,17 @@ TEST_P(FullOutputTest, IsAnError) {
 INSTANTIATE_TEST_SUITE_P(Commands, FullOutputTest,
                          testing::Values(" --help", " --version", " profile --help",
                                          " plan lenet5 --batch 2", kProfile,
-                                         " bench --benchmark_list_tests=true",
-                                         kProfile + "--json -"));
+                                         " bench --benchmark_list_tests=true"));
+
+// With --json - the table goes to standard error. It is printed, and the last line is the error.
+TEST(FullOutputTest, JsonThatCannotBeWrittenLosesNoTable) {
+  const Outcome outcome =
+      RunShell(kBounded + QuotedProgram() + kProfile + "--no-isolated --json - >/dev/full");
+  EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("GFLOP/s"));
+  const std::size_t last = outcome.output.rfind('\n', outcome.output.size() - 2) + 1;
+  EXPECT_THAT(outcome.output.substr(last), HasSubstr("No space left on device"));
+}
 
 // Beside other work, the first line says that the machine is busy.
 std::string WithoutBusyLine(const std::string& output) {

@@ -209,6 +209,32 @@ TEST(LastLevelCacheDoubt, OnlyForAVirtualMachineWithTooMuch) {
   EXPECT_EQ(LastLevelCacheDoubt(topology, true), "");
 }
 
+// The package's L3 of an EPYC 9005 in leaf 80000006h: EDX 0FE09140h, 1,016 units of 512 KiB.
+TEST(AssumeCoreComplexCache, ReplacesThatOfTheWholePackage) {
+  struct Case {
+    int family, model;
+    std::int64_t reported, assumed;  // MiB
+  };
+  for (const Case& cpu_case :
+       {Case{0x1A, 0x02, 508, 32}, Case{0x19, 0x11, 1152, 96}, Case{0x19, 0x01, 256, 32},
+        Case{0x17, 0x31, 256, 16}, Case{0x17, 0x01, 64, 8}, Case{0x19, 0x61, 96, 96},
+        Case{0x1A, 0x02, 32, 32}, Case{0x15, 0x02, 508, 508}}) {
+    Topology topology;
+    topology.caches = {{2, "unified", 1 << 20, 64, 2, 1},
+                       {3, "unified", cpu_case.reported << 20, 64, 2, 1}};
+    const Cpu cpu = {.vendor = "AuthenticAMD", .family = cpu_case.family, .model = cpu_case.model};
+    AssumeCoreComplexCache(cpu, &topology);
+    EXPECT_EQ(CacheSize(topology, 3), cpu_case.assumed << 20);
+    EXPECT_EQ(CacheSize(topology, 2), 1 << 20);
+    EXPECT_EQ(topology.caches_doubt.empty(), cpu_case.reported == cpu_case.assumed)
+        << cpu_case.reported;
+  }
+  Topology intel;
+  intel.caches = {{3, "unified", std::int64_t{504} << 20, 64, 1, 2}};
+  AssumeCoreComplexCache({.vendor = "GenuineIntel", .family = 6, .model = 0xAD}, &intel);
+  EXPECT_EQ(CacheSize(intel, 3), std::int64_t{504} << 20);
+}
+
 TEST(DescribeMachine, DescribesThisOne) {
   const Machine machine = DescribeMachine();
   EXPECT_GE(machine.topology.cpus, 1);
