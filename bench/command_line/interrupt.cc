@@ -1,5 +1,6 @@
 #include "bench/command_line/interrupt.h"
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -75,13 +76,19 @@ bool Handle(int signal, void (*handler)(int)) {
   return sigaction(signal, &action, nullptr) == 0;
 }
 
-bool Install() {
+void CreateEndTimer() {
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = LimitSignal();
   event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-  has_limit =
-      Handle(LimitSignal(), OnLimit) && timer_create(CLOCK_MONOTONIC, &event, &end_timer) == 0;
+  has_limit = timer_create(CLOCK_MONOTONIC, &event, &end_timer) == 0;
+}
+
+bool Install() {
+  if (Handle(LimitSignal(), OnLimit)) {
+    CreateEndTimer();
+    pthread_atfork(nullptr, nullptr, CreateEndTimer);  // a fork does not inherit timers
+  }
   return Handle(SIGINT, OnInterrupt) && Handle(SIGTERM, OnInterrupt);
 }
 

@@ -12,9 +12,9 @@
 
 namespace topdnn {
 
-// Sums over all threads, except `code_bytes`. `instructions` and `predicted_branches` exclude the
-// OpenMP runtime's own instructions (starting teams, waiting), because their number changes from
-// run to run.
+// Sums over all threads, except `code_bytes`. `instructions`, `slow_instructions` and
+// `predicted_branches` exclude the OpenMP runtime's own instructions (starting teams, waiting),
+// because their number changes from run to run.
 struct CoreWork {
   double instructions = 0;
   double slow_instructions = 0;     // those that may take long: divisions, gathers, ...
@@ -24,8 +24,9 @@ struct CoreWork {
   double predicted_branches = 0;  // conditional and indirect ones
   double taken_branches = 0;
   // Executions of conditional branches in their rarer direction, and distinct blocks of code;
-  // absent in the counts of an earlier version.
-  std::optional<double> minority_branches, code_blocks;
+  // lines of code fetched for blocks that are executed rarely (ExactCounts). Absent in the counts
+  // of an earlier version.
+  std::optional<double> minority_branches, code_blocks, rare_code_lines;
   double system_calls = 0;
   std::array<double, kFpWidths> fp = {};  // as FP_ARITH_INST_RETIRED counts
   double loads = 0, stores = 0;

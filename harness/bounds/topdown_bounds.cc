@@ -11,9 +11,8 @@ namespace {
 
 // The difference between two readings of a clock on a quiet machine.
 constexpr double kNoise = 0.02;
-// Slots of an instruction, on average; of one that may take long (a gather of 16 lanes: 81 on Zen
-// 4; Agner Fog, instruction tables).
-constexpr double kSlotsPerInstruction = 2;
+// Slots of an instruction that may take long (a gather of 16 lanes: 81 on Zen 4; Agner Fog,
+// instruction tables).
 constexpr double kSlowSlots = 100;
 // More than a 64-bit division, an atomic operation or a gather takes.
 constexpr double kSlowCycles = 100;
@@ -22,12 +21,18 @@ constexpr double kSlowCycles = 100;
 // instruction tables).
 constexpr double kMispredictCycles = 20;
 constexpr double kLinkCycles = 12;
-// Cycles of a taken branch that the second level of the target buffer predicts, and of a line of
-// code that comes from memory.
+// Cycles that are lost at a taken branch: if a larger level of the target buffer predicts it, and
+// if so few blocks of code are executed that the fast level has the targets of all (1,024 or more
+// on Zen 2 and later and on Golden Cove; Agner Fog, microarchitecture).
 constexpr double kBubble = 5;
+constexpr double kNearBubble = 2;
+constexpr double kNearBlocks = 1000;
+// Of a line of code that comes from memory. Of one that the first-level cache has lost, and the
+// second-level cache keeps: 14 cycles on Zen and Intel (Agner Fog, microarchitecture), and the
+// decoding of its instructions. ASSUMED.
 constexpr double kColdLineCycles = 300;
+constexpr double kAgainLineCycles = 30;
 constexpr double kCodeLine = 64;
-constexpr double kWindowBytes = 32;
 // The length of an AVX-512 instruction with an address. A longer average is assumed to be a
 // miscount.
 constexpr double kMaxInstructionBytes = 8;
@@ -109,9 +114,9 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
   Shares s;
   const double unfused = UnfusedInstructions(work);
   s.retiring_low = unfused / (pipeline.slots * most);
-  s.retiring_high =
-      Clamp((kSlotsPerInstruction * work.instructions + kSlowSlots * work.slow_instructions) /
-            (pipeline.slots * fewest));
+  s.retiring_high = Clamp(
+      (pipeline.slots_per_instruction * work.instructions + kSlowSlots * work.slow_instructions) /
+      (pipeline.slots * fewest));
   s.mispredicts = work.predicted_branches;
   s.mispredict_cost = static_cast<double>(pipeline.reorder_buffer) / pipeline.slots +
                       std::max(kMispredictCycles, rates.mispredict_cycles.value_or(0));
@@ -120,18 +125,23 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
   s.chain = Clamp((work.instructions * std::max(kLinkCycles, rates.link_cycles.value_or(0)) +
                    work.slow_instructions * kSlowCycles) /
                   fewest);
+  // Code that is executed rarely may be missed each time; the other code must fit.
+  const double often = work.rare_code_lines ? std::min<double>(work.code_bytes, kOftenExecutedBytes)
+                                            : work.code_bytes;
   if (work.instruction_bytes > 0) {
     // The bytes include the OpenMP runtime's instructions; the instructions do not.
-    s.code_operations = work.code_bytes /
-                        std::min(kMaxInstructionBytes, work.instruction_bytes / work.instructions);
+    s.code_operations =
+        often / std::min(kMaxInstructionBytes, work.instruction_bytes / work.instructions);
   }
   const bool fits = s.code_operations > 0 && 2 * s.code_operations <= pipeline.op_cache &&
-                    2 * work.code_bytes <= time.instruction_cache;
+                    2 * often <= time.instruction_cache;
   if (fits) {
     const double windows =
-        std::max(0.0, work.instruction_bytes / kWindowBytes - unfused / pipeline.slots);
-    const double cold = work.code_bytes / kCodeLine * kColdLineCycles * time.threads;
-    s.frontend = Clamp((windows + kBubble * work.taken_branches + cold) / fewest);
+        std::max(0.0, work.instruction_bytes / pipeline.window_bytes - unfused / pipeline.slots);
+    const double bubble = work.code_blocks.value_or(1e9) <= kNearBlocks ? kNearBubble : kBubble;
+    const double cold = work.code_bytes / kCodeLine * kColdLineCycles * time.threads +
+                        work.rare_code_lines.value_or(0) * kAgainLineCycles;
+    s.frontend = Clamp((windows + bubble * work.taken_branches + cold) / fewest);
   }
   return s;
 }
@@ -241,7 +251,7 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
           "{:.4g} to {:.4g} cycles; at most {} slots an instruction on average",
           work.instructions,
           work.conditional_branches + work.fusible_instructions + work.slow_instructions,
-          pipeline.slots, pipeline.source, fewest, most, kSlotsPerInstruction));
+          pipeline.slots, pipeline.source, fewest, most, pipeline.slots_per_instruction));
   add("Bad_Speculation", 0, std::min(s.bad, rest - core_low - memory_low),
       fmt::format("at most {:.4g} mispredictions, one per branch, of {:.0f} cycles each; assuming "
                   "no machine clears",

@@ -13,9 +13,8 @@
 //   conditional branch, a no-operation, a move between registers or a division (Intel 248966, AMD
 //   57647 and 58455, chapters 2).
 //   - Lower end: these instructions count as zero slots.
-//   - Upper end: most instructions take one slot; those with an indexed memory address take two on
-//     Intel (Agner Fog, instruction tables). ASSUMED: two on average, and kSlowSlots for each that
-//     may be microcoded.
+//   - Upper end: most instructions take one slot. ASSUMED: the pipeline's slots_per_instruction on
+//     average, and kSlowSlots for each that may be microcoded.
 //
 // - Bad_Speculation, upper end. A dynamic predictor can be worse than the rarer direction of a
 //   branch: it starts cold, and branches share its entries. The hardware's limit is one
@@ -29,11 +28,12 @@
 //   indirect branch misses only when it is cold, once per block of code and thread; and a
 //   misprediction costs what the probe measured.
 //
-// - Frontend_Bound, upper end. It exists only if the code fills at most half of the micro-op cache
-//   and of the first-level instruction cache. The micro-op cache then delivers a window of 32 bytes
-//   per cycle (Skylake's, the smallest). Only the cycles that this takes beyond those of retiring
-//   count. The cache loses at most kBubble cycles at a taken branch, and each line of code may come
-//   from memory once per thread.
+// - Frontend_Bound, upper end. It exists only if the code that is executed often fills at most half
+//   of the micro-op cache and of the first-level instruction cache. The micro-op cache then
+//   delivers a window of the pipeline's window_bytes per cycle. Only the cycles that this takes
+//   beyond those of retiring count. The cache loses at most kBubble cycles at a taken branch. Each
+//   line of this code may come from memory once per thread, and each line of other code whenever it
+//   is executed.
 //
 // - Core_Bound.
 //   - Lower end: a cycle in which the floating-point units, the loads or the stores work at the

@@ -12,12 +12,10 @@
 #include <omp.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <functional>
@@ -26,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/exact/child_trial.h"
 #include "harness/exact/context.h"
 #include "harness/exact/mappings.h"
 #include "harness/exact/signals.h"
@@ -50,26 +49,55 @@ bool HasShadowStack() {
   return syscall(SYS_arch_prctl, kShadowStackStatus, &features) == 0 && (features & 1) != 0;
 }
 
+struct TouchedCode {
+  std::uint64_t start = 0, end = 0;  // addresses
+  std::uint64_t times = 0;
+};
+
+// Lines of all executions outside the code that is executed most often. Overlapping blocks count
+// once each, so the code that is executed often is at most as large as it seems.
+std::uint64_t LinesOfRareCode(std::vector<TouchedCode> code) {
+  constexpr std::uint64_t kLine = 64;
+  std::stable_sort(code.begin(), code.end(),
+                   [](const TouchedCode& a, const TouchedCode& b) { return a.times > b.times; });
+  std::uint64_t often = 0;
+  std::uint64_t lines = 0;
+  for (const TouchedCode& block : code) {
+    often += block.end - block.start;
+    if (often <= kOftenExecutedBytes) continue;
+    lines += block.times * ((block.end - 1) / kLine - block.start / kLine + 1);
+  }
+  return lines;
+}
+
 // Counts distinct code once for all threads, and the rarer direction of each branch.
 void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> touched;
+  std::vector<TouchedCode> touched;
   std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> branches;
   for (const Context* c : contexts) {
-    for (const auto& [start, end, times] : c->touched) touched.emplace_back(start, end);
+    for (const auto& [start, end, times] : c->touched) touched.push_back({start, end, times});
     for (const BranchCount& b : c->branches) {
       branches[b.address].first += b.taken;
       branches[b.address].second += b.not_taken;
     }
   }
-  std::sort(touched.begin(), touched.end());
+  std::sort(touched.begin(), touched.end(), [](const TouchedCode& a, const TouchedCode& b) {
+    return std::pair(a.start, a.end) < std::pair(b.start, b.end);
+  });
   std::uint64_t end = 0;
-  std::uint64_t start = 0;
-  for (const auto& [low, high] : touched) {
-    counts->blocks += low != start;
-    start = low;
-    if (high > end) counts->code_bytes += high - std::max(low, end);
-    end = std::max(end, high);
+  std::vector<TouchedCode> code;  // of all threads together
+  for (const TouchedCode& block : touched) {
+    if (block.end > end) counts->code_bytes += block.end - std::max(block.start, end);
+    end = std::max(end, block.end);
+    if (code.empty() || code.back().start != block.start) {
+      code.push_back(block);
+    } else {
+      code.back().end = block.end;
+      code.back().times += block.times;
+    }
   }
+  counts->blocks = code.size();
+  counts->rare_code_lines = LinesOfRareCode(std::move(code));
   for (const auto& [address, count] : branches) {
     counts->minority_branches += std::min(count.first, count.second);
   }
@@ -128,6 +156,7 @@ ExactCounts SumOf(const std::vector<Context*>& contexts) {
     counts.amx_int8_ops += own.amx_int8_ops;
     counts.openmp_instructions += own.openmp_instructions;
     counts.openmp_branches += own.openmp_branches;
+    counts.openmp_slow_instructions += own.openmp_slow_instructions;
     if (each->incomplete == nullptr || !counts.incomplete_reason.empty()) continue;
     counts.incomplete_reason =
         each->incomplete_address == 0
@@ -230,47 +259,19 @@ bool CountsATrial() {
 
 // Counts the trial region in a child process: an emulated processor, a small stack or a denied
 // system call may end it, and this process continues.
-Availability WaitForTrial() {
-  const pid_t child = fork();
-  if (child < 0)
-    return {false, fmt::format("cannot start a process for its trial: {}", strerror(errno)), ""};
-  if (child == 0) {
-    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGSYS, SIGALRM, SIGABRT}) {
-      std::signal(signal, SIG_DFL);
-    }
-    const rlimit no_core = {};
-    setrlimit(RLIMIT_CORE, &no_core);
-    alarm(20);
-    _exit(CountsATrial() ? 0 : 1);
+Availability TryInChild() {
+  constexpr unsigned kSeconds = 20;
+  const TrialEnd end = RunInChild(CountsATrial, kSeconds);
+  if (end.error != 0) {
+    return {false, fmt::format("cannot run a process for its trial: {}", strerror(end.error)), ""};
   }
-  int status = 0;
-  pid_t waited = 0;
-  do {
-    waited = waitpid(child, &status, 0);
-  } while (waited < 0 && errno == EINTR);
-  if (waited < 0) return {false, fmt::format("its trial is lost: {}", strerror(errno)), ""};
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    return {true, "counts every instruction by translation, without a PMU", ""};
-  }
-  if (!WIFSIGNALED(status)) return {false, "its trial gave wrong counts on this machine", ""};
+  if (end.succeeded) return {true, "counts every instruction by translation, without a PMU", ""};
+  if (end.signal == 0) return {false, "its trial gave wrong counts on this machine", ""};
   constexpr rlim_t kSmallStack = 1U << 20;
   rlimit stack = {};
   getrlimit(RLIMIT_STACK, &stack);
-  return {false,
-          fmt::format("its trial was ended by signal {} ({})", WTERMSIG(status),
-                      strsignal(WTERMSIG(status))),
+  return {false, "its trial " + EndBySignal(end.signal),
           stack.rlim_cur < kSmallStack ? "ulimit -s 8192" : ""};
-}
-
-Availability TryInChild() {
-  // In a program that ignores SIGCHLD, waitpid gives no exit status.
-  struct sigaction default_action = {};
-  default_action.sa_handler = SIG_DFL;
-  struct sigaction own = {};
-  sigaction(SIGCHLD, &default_action, &own);
-  Availability found = WaitForTrial();
-  sigaction(SIGCHLD, &own, nullptr);
-  return found;
 }
 
 #if defined(__SANITIZE_THREAD__)

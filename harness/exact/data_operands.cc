@@ -51,13 +51,18 @@ struct Mappings {
   }
 };
 
+using AnyWord [[gnu::may_alias]] = std::uint64_t;
+
+// A word of mapped memory. The region may have freed it since: scratch memory of a kernel.
+[[gnu::no_sanitize_address]] std::uint64_t WordAt(std::uint64_t address) {
+  return *PointerTo<const AnyWord>(address);
+}
+
 // Whether a word of [address, address + size) is the address of mapped memory.
 bool HoldsPointer(const Mappings& mappings, std::uint64_t address, std::uint32_t size) {
   const std::uint64_t begin = address & ~std::uint64_t{7};
   for (std::uint64_t at = begin; at < address + size; at += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, PointerTo<const void>(at), sizeof word);
-    if (Mappings::Find(mappings.all, word) != nullptr) return true;
+    if (Mappings::Find(mappings.all, WordAt(at)) != nullptr) return true;
   }
   return false;
 }
@@ -103,9 +108,11 @@ class Chooser {
            Mappings::Find(tensors_, static_cast<std::uint64_t>(r.high)) != nullptr;
   }
 
-  // Whether the operand is in private memory, wide, and holds no pointer.
+  // Whether the operand is in private memory, wide, and holds no pointer. Small structures, which a
+  // library may copy with vectors, are in L1 anyway. They may hold pointers that are gone by now.
   bool IsInScratch(const OperandRecord& r) const {
-    if (!r.floats) return false;
+    constexpr double kLeastScratch = 4096;
+    if (!r.floats || r.high - r.low < kLeastScratch) return false;
     const AddressRange* mapping = Mappings::Find(mappings_.own, static_cast<std::uint64_t>(r.low));
     if (mapping == nullptr || !Contains(*mapping, r)) return false;
     const bool near_stack = std::any_of(stacks_.begin(), stacks_.end(), [&r](std::uint64_t stack) {
@@ -120,7 +127,10 @@ class Chooser {
     const std::uint64_t line = address & ~std::uint64_t{kLineBytes - 1};
     for (std::uint32_t k = 0; k < 2; ++k) {
       if (Mappings::Find(mappings_.all, line + k * kLineBytes) == nullptr) return;
-      std::memcpy(to + k * kLineBytes, PointerTo<const void>(line + k * kLineBytes), kLineBytes);
+      for (std::uint32_t byte = k * kLineBytes; byte < (k + 1) * kLineBytes; byte += 8) {
+        const std::uint64_t word = WordAt(line + byte);
+        std::memcpy(to + byte, &word, sizeof word);
+      }
     }
   }
 

@@ -67,6 +67,7 @@ void Fold(Context* c) noexcept {
     c->counts->Add(block.content, times);
     if (IsTeamRuntime(block.start)) {
       c->counts->openmp_instructions += block.content.instructions * times;
+      c->counts->openmp_slow_instructions += block.content.slow_instructions * times;
       c->counts->openmp_branches +=
           (block.content.conditional_branches + block.content.indirect_branches) * times;
     }

@@ -31,6 +31,7 @@ constexpr Event kEvents[] = {
     {"exact/instructions", TOPDNN_COUNT(c.instructions)},
     {"exact/openmp_instructions", TOPDNN_COUNT(c.openmp_instructions)},
     {"exact/openmp_branches", TOPDNN_COUNT(c.openmp_branches)},
+    {"exact/openmp_slow_instructions", TOPDNN_COUNT(c.openmp_slow_instructions)},
     {kFlopsEvent.data(), TOPDNN_COUNT(c.flops())},
     {"exact/FP_ARITH_INST_RETIRED.SCALAR_SINGLE", TOPDNN_FP(kF32, kScalar)},
     {"exact/FP_ARITH_INST_RETIRED.128B_PACKED_SINGLE", TOPDNN_FP(kF32, kPacked128)},
@@ -65,6 +66,7 @@ constexpr Event kEvents[] = {
     {"exact/system_calls", TOPDNN_COUNT(c.system_calls)},
     {"exact/code_bytes", TOPDNN_COUNT(c.code_bytes)},
     {"exact/code_blocks", TOPDNN_COUNT(c.blocks)},
+    {"exact/rare_code_lines", TOPDNN_COUNT(c.rare_code_lines)},
 };
 
 #undef TOPDNN_FP

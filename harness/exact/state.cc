@@ -67,7 +67,10 @@ void Uncount(Context* c, std::uint64_t address, std::uint64_t end) {
     Classify(i, &rest);
   }
   c->counts->Add(rest, ~std::uint64_t{0});  // minus once
-  if (IsTeamRuntime(start)) c->counts->openmp_instructions -= rest.instructions;
+  if (IsTeamRuntime(start)) {
+    c->counts->openmp_instructions -= rest.instructions;
+    c->counts->openmp_slow_instructions -= rest.slow_instructions;
+  }
 }
 
 // Takes back one taken execution of the branch, and adds `not_taken` executions that were not

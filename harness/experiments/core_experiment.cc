@@ -1,13 +1,17 @@
 #include "harness/experiments/core_experiment.h"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <numeric>
+#include <thread>
 
 #include "harness/counters/clock.h"
+#include "harness/exact/child_trial.h"
 #include "harness/exact/counter.h"
 #include "harness/exact/translated_run.h"
 #include "harness/statistics/interval.h"
@@ -185,6 +189,33 @@ TranslationCost CostOfReturn() {
   return {each, each};
 }
 
+// Why the region cannot run redirected in this process; empty: it can. Other data may lead a kernel
+// anywhere, and a crash or an endless loop would end the whole measurement.
+std::string WhyItFailsRedirected(const Action& run, const LearnedRegion& learned, int threads,
+                                 double seconds, const TickClock& clock) {
+  constexpr double kMostSeconds = 10;
+  constexpr double kSlowest = 1000;  // of counted code, relative to the native one
+  const auto limit = static_cast<unsigned>(std::min(kMostSeconds, 2 + kSlowest * seconds));
+  const TrialEnd end = RunInChild(
+      [&] {
+        // (a new thread has its own team of OpenMP: the threads of this one are not in the child)
+        std::thread first([&] {
+          omp_set_num_threads(threads);
+          CountRedirected(run.function, run.context, *learned.redirection);
+          RunUncounted(run.function, run.context, learned.redirection.get(), clock.now);
+        });
+        first.join();
+        return true;
+      },
+      limit);
+  if (end.succeeded) return "";
+  if (end.error != 0) {
+    return fmt::format("no process can be started to try it: {}", std::strerror(end.error));
+  }
+  if (end.signal == 0) return "a trial with its data in L1 failed";
+  return "a trial with its data in L1 " + EndBySignal(end.signal);
+}
+
 double InstructionsOf(const ExactCounts& counts) {
   return static_cast<double>(counts.instructions - counts.openmp_instructions);
 }
@@ -295,7 +326,7 @@ class Experiment {
 
   void MeasureStage(std::size_t i, StageCore* stage) const {
     const Action run = subject_.stages[i].run;
-    const LearnedRegion learned = Learn(run, stage);
+    const LearnedRegion learned = Learn(i, stage);
     if (!learned.counts.complete) return;
     const auto teams = static_cast<double>(learned.teams);
     const double returns =
@@ -319,12 +350,15 @@ class Experiment {
   }
 
   // Finds the operands, and counts what is executed with and without them.
-  LearnedRegion Learn(const Action& run, StageCore* stage) const {
+  LearnedRegion Learn(std::size_t i, StageCore* stage) const {
+    const Action run = subject_.stages[i].run;
     LearnedRegion learned = LearnOperands(run.function, run.context, subject_.tensors);
     if (!learned.counts.complete) {
       stage->reason = "not all of its code is translated: " + learned.counts.incomplete_reason;
       return learned;
     }
+    stage->reason = WhyItFailsRedirected(run, learned, subject_.threads, seconds_[i], clock_);
+    if (!stage->reason.empty()) return learned;
     // (the first count of a process runs other paths of the allocator than the next ones)
     const ExactCounts natural = ExactCounter::Count(run.function, run.context);
     const ExactCounts redirected = CountRedirected(run.function, run.context, *learned.redirection);

@@ -19,6 +19,11 @@ struct CorePipeline {
   int fp_256 = 0, fp_512 = 0;
   // Load and store instructions per cycle, of the vector width that allows the most.
   int loads = 0, stores = 0;
+  // Bytes of code whose micro-ops the micro-op cache delivers in a cycle: Skylake's, the smallest.
+  int window_bytes = 32;
+  // Slots of an instruction, on average over a kernel: ASSUMED. Intel's cores split one with an
+  // indexed address (Agner Fog, instruction tables).
+  double slots_per_instruction = 2;
   std::string_view source;  // of these figures: a literal
 };
 

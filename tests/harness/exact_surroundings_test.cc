@@ -425,6 +425,39 @@ TEST(ExactSurroundings, CodeRewrittenAfterABranch) {
   munmap(code, 4096);
 }
 
+// 400 functions of a line each are called once, one of them ten times more. The functions fill
+// 25,600 bytes, so at least 9,216 bytes, 144 lines, are outside the 16 KiB that are executed most
+// often; the region's own code adds some.
+TEST(ExactSurroundings, LinesOfRareCode) {
+  constexpr std::size_t kLine = 64;
+  constexpr std::size_t kFunctions = 400;
+  auto* code = static_cast<std::uint8_t*>(mmap(nullptr, kFunctions * kLine, PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(code, MAP_FAILED);
+  for (std::size_t k = 0; k < kFunctions; ++k) {  // no-operations and a return
+    std::memset(code + k * kLine, 0x90, kLine - 1);
+    code[k * kLine + kLine - 1] = 0xc3;
+  }
+  ASSERT_EQ(mprotect(code, kFunctions * kLine, PROT_READ | PROT_EXEC), 0);
+  const auto call = [code](std::size_t k) {
+    void (*function)() = nullptr;
+    const std::uint8_t* at = code + k * kLine;
+    std::memcpy(&function, &at, sizeof at);
+    function();
+  };
+  auto once = [&] {
+    for (std::size_t k = 0; k < kFunctions; ++k) call(k);
+  };
+  auto few = [&] {
+    for (int times = 0; times < 400; ++times) call(7);
+  };
+  const std::uint64_t lines = ExactCounter::Count(once).rare_code_lines;
+  EXPECT_GE(lines, 144U);
+  EXPECT_LE(lines, 144U + 40U);
+  EXPECT_EQ(ExactCounter::Count(few).rare_code_lines, 0U);
+  munmap(code, kFunctions * kLine);
+}
+
 // An indirect branch with more targets than the ways of a look-up set.
 TEST(ExactSurroundings, TargetsThatCollide) {
   constexpr std::size_t kStride = 1U << 16;

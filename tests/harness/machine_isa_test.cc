@@ -222,7 +222,10 @@ TEST(AssumeCoreComplexCache, ReplacesThatOfTheWholePackage) {
     Topology topology;
     topology.caches = {{2, "unified", 1 << 20, 64, 2, 1},
                        {3, "unified", cpu_case.reported << 20, 64, 2, 1}};
-    const Cpu cpu = {.vendor = "AuthenticAMD", .family = cpu_case.family, .model = cpu_case.model};
+    Cpu cpu;
+    cpu.vendor = "AuthenticAMD";
+    cpu.family = cpu_case.family;
+    cpu.model = cpu_case.model;
     AssumeCoreComplexCache(cpu, &topology);
     EXPECT_EQ(CacheSize(topology, 3), cpu_case.assumed << 20);
     EXPECT_EQ(CacheSize(topology, 2), 1 << 20);
@@ -231,7 +234,11 @@ TEST(AssumeCoreComplexCache, ReplacesThatOfTheWholePackage) {
   }
   Topology intel;
   intel.caches = {{3, "unified", std::int64_t{504} << 20, 64, 1, 2}};
-  AssumeCoreComplexCache({.vendor = "GenuineIntel", .family = 6, .model = 0xAD}, &intel);
+  Cpu granite_rapids;
+  granite_rapids.vendor = "GenuineIntel";
+  granite_rapids.family = 6;
+  granite_rapids.model = 0xAD;
+  AssumeCoreComplexCache(granite_rapids, &intel);
   EXPECT_EQ(CacheSize(intel, 3), std::int64_t{504} << 20);
 }
 

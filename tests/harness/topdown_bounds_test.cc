@@ -220,6 +220,27 @@ TEST(TopdownBounds, FrontEndAndMemoryAreOneNodeIfTheyCannotBeSeparated) {
   EXPECT_TRUE(has(work, time, "Frontend_Bound"));
 }
 
+// 40,000 bytes do not fit, but 16 KiB of them are executed almost always. Of a million cycles, the
+// other code's 1,000 lines take 3 % at 30 cycles a line.
+TEST(CountShares, CodeThatIsExecutedRarelyCostsLines) {
+  CoreWork work = MixedWork();
+  work.code_bytes = 40000;
+  const auto front = [&work] {
+    const CoreTime time = OneMillionCycles();
+    const auto shares =
+        CountShares(work, time, {time.seconds, time.seconds}, SixWide(), QuietRates());
+    return shares ? shares->frontend : std::nullopt;
+  };
+  EXPECT_FALSE(front());
+  work.instruction_bytes = 8 * work.instructions;  // 2,048 instructions in 16 KiB
+  work.rare_code_lines = 0;
+  const std::optional<double> none = front();
+  ASSERT_TRUE(none);
+  work.rare_code_lines = 1000;
+  ASSERT_TRUE(front());
+  EXPECT_NEAR(*front() - *none, 0.03, 0.001);
+}
+
 TEST(TopdownBounds, CoreBoundHasNoLowerEndWithoutABoundedFrontEnd) {
   CoreWork work = MixedWork();
   work.code_bytes = 40000;

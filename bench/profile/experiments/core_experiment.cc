@@ -29,7 +29,16 @@ bool RunsEigen(const Plan& plan) {
                      [](const Stage& stage) { return stage.backend.starts_with("eigen"); });
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 void CheckCoreSubject(const ExperimentSubject& subject) {
+  if (kSanitized) {
+    throw NothingMeasured("--experiment core: a build under AddressSanitizer executes other code");
+  }
   if (RunsEigen(subject.plan)) {
     throw UsageError(
         "--experiment core: kernels of Eigen are not supported; take another --backend");

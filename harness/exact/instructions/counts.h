@@ -40,6 +40,10 @@ struct Tally {
   void Add(const Tally& other, std::uint64_t times);
 };
 
+// Half of the smallest first-level instruction cache of the supported CPUs: another program's
+// thread may use the other half.
+inline constexpr std::uint64_t kOftenExecutedBytes = 16 << 10;
+
 struct ExactCounts : Tally {
   std::uint64_t conditional_taken = 0;
   // Sum over all conditional branches of min(taken, not taken): the fewest mispredictions of any
@@ -48,15 +52,19 @@ struct ExactCounts : Tally {
   std::uint64_t amx_bf16 = 0, amx_int8 = 0;            // tile dot products (instructions)
   std::uint64_t amx_bf16_flops = 0, amx_int8_ops = 0;  // with the tile configuration in use
   std::uint64_t code_bytes = 0, blocks = 0;            // distinct code executed
+  // Lines of code of all executions of blocks outside the kOftenExecutedBytes that are executed
+  // most often: so often may the first-level cache lack the code.
+  std::uint64_t rare_code_lines = 0;
   // Instructions of the OpenMP runtime that start teams and wait for them. Their number differs
   // from run to run.
   std::uint64_t openmp_instructions = 0;
   // Conditional and indirect branches of the OpenMP runtime.
   std::uint64_t openmp_branches = 0;
-  int threads = 1;                // threads that contributed
-  bool width_forced = false;      // OpenMP was limited to one thread for this count
-  bool complete = false;          // false: the counts are lower bounds
-  std::string incomplete_reason;  // what was not counted and where; empty if complete
+  std::uint64_t openmp_slow_instructions = 0;  // `pause` while it waits, atomic ones
+  int threads = 1;                             // threads that contributed
+  bool width_forced = false;                   // OpenMP was limited to one thread for this count
+  bool complete = false;                       // false: the counts are lower bounds
+  std::string incomplete_reason;               // what was not counted and where; empty if complete
 
   std::uint64_t branches_taken() const {
     return conditional_taken + unconditional_branches + indirect_branches;

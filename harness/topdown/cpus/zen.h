@@ -11,6 +11,14 @@
 
 namespace topdnn {
 
+// An entry of the micro-op cache holds up to eight instructions that end in one line of 64 bytes
+// (AMD Software Optimization Guides for Zen 4 and Zen 5, 57647 and 58455, section 2.9).
+inline constexpr int kOpCacheLine = 64;
+// ASSUMED. An operation with an operand in memory is one macro-op, with an indexed address, too;
+// conversions between general and vector registers, and some stores, are two (Agner Fog,
+// instruction tables, Zen 4).
+inline constexpr double kSlotsOfMostCode = 1.25;
+
 // `kWidth`: dispatch slots per cycle. Bits 8-11 of an event's number are bits 32-35 of the code.
 template <int kWidth>
 class ZenPipeline {

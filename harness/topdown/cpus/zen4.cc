@@ -26,6 +26,8 @@ const TopdownRegistration kZen4({
                  .fp_512 = 3,
                  .loads = 3,
                  .stores = 2,
+                 .window_bytes = kOpCacheLine,
+                 .slots_per_instruction = kSlotsOfMostCode,
                  .source = "AMD Software Optimization Guide for Zen 4 (57647), chapter 2"},
     .events = Pipeline::Events({kRestarts, 0x96, "", ""}, kNoOps, true),
     .paths = Pipeline::Paths([](C e) { return Pipeline::kSlots * e(kNoOps) / Pipeline::Slots(e); },

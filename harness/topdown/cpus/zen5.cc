@@ -26,6 +26,8 @@ const TopdownRegistration kZen5({
                  .fp_512 = 6,
                  .loads = 4,
                  .stores = 2,
+                 .window_bytes = kOpCacheLine,
+                 .slots_per_instruction = kSlotsOfMostCode,
                  .source = "AMD Software Optimization Guide for Zen 5 (58455), chapter 2"},
     .events = Pipeline::Events({kRestarts, 0x19F, "", ""}, kNoOps, false),
     .paths = Pipeline::Paths([](C e) { return Pipeline::kSlots * e(kNoOps) / Pipeline::Slots(e); },
