@@ -170,15 +170,15 @@ struct Fault {
 TEST(CoschedTest, AJobThatFailsIsARowWithItsReason) {
   const std::vector<Fault> faults = {{"die", "signal 9"},
                                      {"fail", "status 1 (it said: the disk is full)"},
-                                     {"hang", "hangs: no step ended for 2 s"},
-                                     {"deaf", "does not answer requests for 2 s"},
+                                     {"hang", "hangs: no step ended for 4 s"},
+                                     {"deaf", "does not answer requests for 4 s"},
                                      {"junk", "a reply that is not valid"},
                                      {"flood", "floods its control socket"},
                                      {"nosocket", "hangs"}};
   for (const auto& [name, message] : faults) {
     const Case one(Job(1, 20) + Job(2, 500) + Job(3, 20));
     setenv("FAKE_FAULTS", ("2:" + name).c_str(), 1);
-    const Outcome outcome = one.Run("uncontrolled", {"--timeout", "2s"});
+    const Outcome outcome = one.Run("uncontrolled", {"--timeout", "4s"});
     EXPECT_EQ(outcome.exit_status, 1) << name << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr("job 2 cnn train FAILED: ")) << name;
     const nlohmann::json jobs = one.Result()["policies"][0]["jobs"];

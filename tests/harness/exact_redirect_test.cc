@@ -301,20 +301,25 @@ TEST(ExactRedirect, ScratchMemory) {
   SKIP_WITHOUT("avx2");
   const HideableTensor scratch;
   const HideableTensor with_pointers;
-  const auto run = [](const HideableTensor& memory) {
+  // Downwards: the check for pointers looks at the last operand.
+  const auto run = [](const HideableTensor& memory, std::size_t vectors) {
     std::vector<std::span<const std::byte>> no_tensors;
     AnyRegion region = [&] {
-      asm volatile("vmovups (%0), %%ymm0\n movups 32(%0), %%xmm1\n vzeroupper\n"
-                   :
-                   : "r"(memory.floats())
-                   : "xmm0", "xmm1", "memory");
+      for (std::size_t k = vectors; k-- > 0;) {
+        asm volatile("vmovups (%0), %%ymm0\n movups 32(%0), %%xmm1\n vzeroupper\n"
+                     :
+                     : "r"(memory.floats() + 8 * k)
+                     : "xmm0", "xmm1", "memory");
+      }
     };
     return LearnOperands(CallRegion, &region, no_tensors).operands;
   };
-  EXPECT_EQ(run(scratch), 1U);
+  constexpr std::size_t kPages = 2 * kTensorPage / 32;
+  EXPECT_EQ(run(scratch, kPages), 1U);
+  EXPECT_EQ(run(scratch, 10), 0U);  // a small structure
   void* pointer = scratch.floats();
   std::memcpy(with_pointers.floats() + 4, static_cast<const void*>(&pointer), sizeof pointer);
-  EXPECT_EQ(run(with_pointers), 0U);
+  EXPECT_EQ(run(with_pointers, kPages), 0U);
 }
 
 // What cannot be redirected is said, in bytes.
