@@ -113,7 +113,7 @@ std::function<int()> ConfigureProfile(CommandParser& parser) {
   parser.Add("--counters auto|perf|exact|clock|none|replay:FILE", options->counters,
              "what counts; replay: the samples of an earlier --record");
   parser.Add("--metrics", options->metrics,
-             "what perf counts: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+             "what perf counts: topdown-l1 to topdown-l4, flops, memory, EVENT, ...");
   parser.Add(
       "--energy CSV", options->energy,
       "readings of an external power meter (seconds since 1970, watts), for the step's energy");

@@ -46,6 +46,7 @@ void AddNodes(const TopdownResult& result, Json& json) {
   json["level1"] = ToJson(result.level1);
   json["level2"] = ToJson(result.level2);
   if (!result.level3.empty()) json["level3"] = ToJson(result.level3);
+  if (!result.level4.empty()) json["level4"] = ToJson(result.level4);
   if (!result.instead.empty()) json["instead"] = ToJson(result.instead);
 }
 
@@ -128,6 +129,7 @@ std::string ReportText(const TopdownTable& table, const CountReport& report, con
   text += ValuesText("level 2, of pipeline slots", result.level2, style);
   text += ValuesText(table.level3_of_slots ? "level 3, of pipeline slots" : "level 3, of cycles",
                      result.level3, style);
+  text += ValuesText("level 4, of cycles", result.level4, style);
   text += ValuesText("instead, of cycles", result.instead, style);
   text += SeriesText(report, style);
   const auto add = [&](const std::string& line) { text += Wrap(line, style.width, 2); };

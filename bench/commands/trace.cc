@@ -209,7 +209,7 @@ std::function<int()> ConfigureTrace(CommandParser& parser) {
   parser.Add("--counters auto|perf|exact|none", options->counters,
              "what counts the rows (default: none)");
   parser.Add("--metrics", options->metrics,
-             "what perf counts: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+             "what perf counts: topdown-l1 to topdown-l4, flops, memory, EVENT, ...");
   parser.Add("--save FILE", options->save,
              "write the rows as a problem set for bench --problems to this file");
   parser.Add("--json FILE", options->json,

@@ -48,8 +48,8 @@ MaybeValue TopdownCounts::Node(std::string_view name) const {
   return found->second ? MaybeValue(*found->second) : MaybeValue();
 }
 
-// The nodes whose refinements are evaluated. For the others, nodes of level 3 are omitted, and no
-// event is reported as missing.
+// The nodes whose refinements are evaluated. For the others, nodes from level 3 on are omitted, and
+// no event is reported as missing.
 using Refined = std::set<std::string_view>;
 
 Refined AllRefined(const TopdownPath& path) {
@@ -70,7 +70,7 @@ class TopdownEvaluation {
     counts_.smt_ = smt;
     for (const TopdownNode& node : path.nodes) {
       const bool ignored = !node.refines.empty() && !refined.contains(node.refines);
-      if (ignored && node.level == 3) continue;
+      if (ignored && node.level >= 3) continue;
       const std::set<std::string> missing = counts_.missing_;
       Add(node);
       if (ignored) counts_.missing_ = missing;
@@ -91,7 +91,8 @@ class TopdownEvaluation {
     auto& level = node.level == 0   ? result_.instead
                   : node.level == 1 ? result_.level1
                   : node.level == 2 ? result_.level2
-                                    : result_.level3;
+                  : node.level == 3 ? result_.level3
+                                    : result_.level4;
     level.emplace_back(node.name, value);
   }
 

@@ -101,10 +101,10 @@ struct ExtraEvent {
 
 struct TopdownNode {
   std::string name;
-  int level = 1;  // 1 to 3; 0: not Top-Down, but what this core offers instead
+  int level = 1;  // 1 to 4; 0: not Top-Down, but what this core offers instead
   MaybeValue (*formula)(const TopdownCounts&);
   // A refinement of this node: its events are reported as missing only if some of them were
-  // counted. All nodes of level 3 are refinements, and others that set this.
+  // counted. All nodes of levels 3 and 4 are refinements, and others that set this.
   std::string_view refines = {};
 };
 
@@ -170,6 +170,7 @@ struct TopdownResult {
   Values level1;                     // fractions of slots
   Values level2;                     // fractions of all slots, not of the parent
   Values level3;                     // fractions of cycles, as TMA defines them
+  Values level4;                     // the same
   Values instead;                    // of a core without slot events: fractions of cycles
   std::vector<std::string> missing;  // events whose absence made a node null
 };

@@ -142,8 +142,8 @@ class Collector {
 }  // namespace
 
 const std::vector<std::string>& MetricNames() {
-  static const std::vector<std::string> names = {"topdown-l1", "topdown-l2", "topdown-l3", "flops",
-                                                 "memory"};
+  static const std::vector<std::string> names = {"topdown-l1", "topdown-l2", "topdown-l3",
+                                                 "topdown-l4", "flops",      "memory"};
   return names;
 }
 
@@ -171,6 +171,8 @@ MetricRequests RequestsFor(const std::vector<std::string>& metrics, const Reques
       collector.AddLevel(2);
     } else if (metric == "topdown-l3") {
       collector.AddLevel(3);
+    } else if (metric == "topdown-l4") {
+      collector.AddLevel(4);
     } else if (metric == "flops" || metric == "memory") {
       collector.AddExtras(metric);
     } else {

@@ -15,7 +15,7 @@
 
 namespace topdnn {
 
-// "topdown-l1", "topdown-l2", "topdown-l3", "flops", "memory"; anything else is an event.
+// "topdown-l1" to "topdown-l4", "flops", "memory"; anything else is an event.
 const std::vector<std::string>& MetricNames();
 
 // Splits at commas, except those between slashes ("cpu/event=0x3c,umask=0x1/").

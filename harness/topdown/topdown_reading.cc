@@ -58,7 +58,8 @@ std::string PerfSpelling(const TopdownEvent& event) {
 }
 
 bool HasNode(const TopdownResult& result) {
-  for (const auto* level : {&result.level1, &result.level2, &result.level3, &result.instead}) {
+  for (const auto* level :
+       {&result.level1, &result.level2, &result.level3, &result.level4, &result.instead}) {
     for (const auto& [name, value] : *level) {
       if (value) return true;
     }

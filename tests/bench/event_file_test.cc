@@ -7,10 +7,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/command_line/command.h"
 #include "tests/bench/program.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -104,6 +106,33 @@ TEST(EventFilesOfOthersTest, IntervalsGiveASeries) {
   const std::string text = RunTopdownOn("zen4", "idle_interval.csv").output;
   EXPECT_THAT(text, HasSubstr("3.000303288"));
   EXPECT_THAT(text, HasSubstr("1 of 3 intervals or CPUs counted nothing"));
+}
+
+// 300 and 700 of 1000 cycles, by perf's names.
+TEST(EventFilesOfOthersTest, Level4IsPrinted) {
+  const TestFolder folder;
+  std::string events;
+  for (const auto& [name, count] : std::vector<std::pair<std::string, int>>{
+           {"slots", 6000},
+           {"topdown-retiring", 1500},
+           {"topdown-bad-spec", 300},
+           {"topdown-fe-bound", 1200},
+           {"topdown-be-bound", 3000},
+           {"int_misc.uop_dropping", 0},
+           {"cycles", 1000},
+           {"cpu/offcore_requests_outstanding.all_data_rd,cmask=4/", 300},
+           {"offcore_requests_outstanding.cycles_with_data_rd", 700}}) {
+    events += fmt::format("{}\"{}\": {}", events.empty() ? "" : ", ", name, count);
+  }
+  folder.Write("counts.json", "{\"events\": {" + events + "}}");
+  const std::vector<std::string> command = {"topdown", "--cpu", "sapphire_rapids", "--events",
+                                            (folder.path() / "counts.json").string()};
+  EXPECT_THAT(RunProgram(command).output, HasSubstr("level 4, of cycles"));
+  std::vector<std::string> as_json = command;
+  as_json.insert(as_json.end(), {"--json", "-"});
+  const auto json = nlohmann::json::parse(RunProgram(as_json).output, nullptr, false);
+  EXPECT_NEAR(json["level4"]["MEM_Bandwidth"].get<double>(), 0.3, 1e-9);
+  EXPECT_NEAR(json["level4"]["MEM_Latency"].get<double>(), 0.4, 1e-9);
 }
 
 TEST(EventFilesOfOthersTest, TheNotesSayWhatHolds) {

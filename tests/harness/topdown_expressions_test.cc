@@ -148,7 +148,7 @@ std::set<std::string> EventsOf(const Section& section, const TopdownTable& table
 
 Values NodesOf(const TopdownResult& result) {
   Values nodes;
-  for (const auto* level : {&result.level1, &result.level2, &result.level3}) {
+  for (const auto* level : {&result.level1, &result.level2, &result.level3, &result.level4}) {
     for (const auto& [name, value] : *level) {
       if (value) nodes[name] = *value;
     }
@@ -160,7 +160,7 @@ TEST(TopdownExpressions, TheTablesAgreeWithTheirSources) {
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> count(1, 1e6);
   const std::vector<Section> sections = Sections();
-  EXPECT_EQ(sections.size(), 10u);
+  EXPECT_EQ(sections.size(), 20u);
   for (const Section& section : sections) {
     SCOPED_TRACE(section.cpu + ", " + section.source);
     const TopdownTable& table = FindTopdownTable(section.cpu);

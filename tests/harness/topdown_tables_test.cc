@@ -89,6 +89,7 @@ TEST(TopdownTables, ReadOnlyEventsThatTheyDeclare) {
 TEST(TopdownTables, AnIncompleteRefinementIsReported) {
   const TopdownTable& table = FindTopdownTable("sapphire_rapids");
   EXPECT_TRUE(EvaluateTopdown(table, Metrics(6, 300), false).level3.empty());
+  EXPECT_TRUE(EvaluateTopdown(table, Metrics(6, 300), false).level4.empty());
   Counts begun = Plus(Metrics(6, 300), kRapidsStalls);
   begun.erase("MEMORY_ACTIVITY.STALLS_L2_MISS");
   const auto result = EvaluateTopdown(table, begun, false);
@@ -101,7 +102,24 @@ TEST(TopdownTables, AnIncompleteRefinementIsReported) {
   EXPECT_TRUE(
       EvaluateTopdown(table, Plus(Metrics(6, 300), {{"EXE.AMX_BUSY", 1}}), false).level3.empty());
   const auto deeper = EventsOfPath(table, 0, 3, false);
-  EXPECT_EQ(deeper.size(), EventsOfPath(table, 0, 2, false).size() + 6 + 9);
+  EXPECT_EQ(deeper.size(), EventsOfPath(table, 0, 2, false).size() + 6 + 9 + 8);
+}
+
+// The parts of a node of level 3 need no other event of level 3.
+TEST(TopdownTables, Level4StandsAlone) {
+  const auto result = EvaluateTopdown(
+      FindTopdownTable("sapphire_rapids"),
+      Plus(Metrics(6, 300), {{"CPU_CLK_UNHALTED.THREAD", 1000},
+                             {"OFFCORE_REQUESTS_OUTSTANDING.ALL_DATA_RD:c4", 300},
+                             {"OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DATA_RD", 700}}),
+      false);
+  ASSERT_EQ(result.level4.size(), 2u);
+  EXPECT_EQ(result.level4[0].first, "MEM_Bandwidth");
+  EXPECT_NEAR(result.level4[0].second.value(), 0.3, 1e-12);
+  EXPECT_EQ(result.level4[1].first, "MEM_Latency");
+  EXPECT_NEAR(result.level4[1].second.value(), 0.4, 1e-12);
+  EXPECT_TRUE(result.level3.empty());
+  EXPECT_TRUE(result.missing.empty());
 }
 
 TEST(TopdownAdvice, ADeeperNodeReplacesItsParentIfTheParentIsRelevant) {

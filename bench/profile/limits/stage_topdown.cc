@@ -89,7 +89,8 @@ TopdownResult AddTopdown(const TopdownTable& table, bool smt, const SequenceSamp
   TopdownResult result = EvaluateTopdown(table, CountsOfOnePass(record, samples), smt);
   std::map<std::string, std::optional<double>> nodes;
   bool any = false;
-  for (const auto* level : {&result.level1, &result.level2, &result.level3, &result.instead}) {
+  for (const auto* level :
+       {&result.level1, &result.level2, &result.level3, &result.level4, &result.instead}) {
     for (const auto& [name, value] : *level) {
       nodes[name] = value;
       any = any || value;

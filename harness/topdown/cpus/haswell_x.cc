@@ -22,14 +22,18 @@ MaybeValue RecoveryCycles(C e) {
 }
 
 // Cycles without any uop delivered: at most all cycles.
-MaybeValue FetchLatency(C e) {
+MaybeValue FetchLatencyOfHaswell(C e) {
   MaybeValue cycles = e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE");
   const MaybeValue all = e("CPU_CLK_UNHALTED.THREAD");
   if (cycles.get() && all.get() && *all.get() < *cycles.get()) cycles = all;
   return all.get() ? kSlots * cycles / Slots(e) : MaybeValue();
 }
 
-std::vector<TopdownPath> Paths() {
+MaybeValue FetchLatencyOfBroadwell(C e) {
+  return kSlots * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / Slots(e);
+}
+
+std::vector<TopdownPath> Paths(MaybeValue (*fetch_latency)(C)) {
   return {{"general counters",
            {{"Frontend_Bound", 1, [](C e) { return e("IDQ_UOPS_NOT_DELIVERED.CORE") / Slots(e); }},
             {"Bad_Speculation", 1,
@@ -44,7 +48,7 @@ std::vector<TopdownPath> Paths() {
                return 1 -
                       (e.Node("Frontend_Bound") + e.Node("Bad_Speculation") + e.Node("Retiring"));
              }},
-            {"Fetch_Latency", 2, FetchLatency},
+            {"Fetch_Latency", 2, fetch_latency},
             {"Fetch_Bandwidth", 2, Level2Rest::FetchBandwidth},
             // Assumes that a mispredicted branch and a machine clear cost the same.
             {"Branch_Mispredicts", 2,
@@ -82,7 +86,7 @@ const TopdownRegistration kHaswellX({
     .note = kNote,
     .pipeline = {.slots = kSlots, .source = "the same as the formulas"},
     .events = Events("hsw_ep"),
-    .paths = Paths(),
+    .paths = Paths(FetchLatencyOfHaswell),
 });
 
 const TopdownRegistration kBroadwellX({
@@ -92,7 +96,7 @@ const TopdownRegistration kBroadwellX({
     .note = kNote,
     .pipeline = {.slots = kSlots, .source = "the same as the formulas"},
     .events = Events("bdw_ep"),
-    .paths = Paths(),
+    .paths = Paths(FetchLatencyOfBroadwell),
 });
 
 }  // namespace

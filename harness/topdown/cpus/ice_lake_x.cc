@@ -1,5 +1,6 @@
 // Ice Lake-SP: five slots per cycle; PERF_METRICS gives only level 1.
 
+#include "harness/topdown/cpus/intel_deeper.h"
 #include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/cpus/intel_ports.h"
 #include "harness/topdown/metric.h"
@@ -59,6 +60,7 @@ using Level3 = CycleActivityLevel3<kBuffersFull>;
 
 constexpr EventLiteral kDivider = "ARITH.DIVIDER_ACTIVE";
 using Ports = IntelPorts<kDivider, IdlePorts::kCounted>;
+using Deeper = IntelDeeper<DeepCore::kIceLake>;
 
 std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C),
                               MaybeValue (*retiring)(C)) {
@@ -77,13 +79,13 @@ std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C
           {"Heavy_Operations", 2, HeavyOperations},
           {"Light_Operations", 2, Level2Rest::LightOperations},
       },
-      Joined<TopdownNode>(Level3::Nodes(), Ports::Nodes()));
+      Joined(Joined(Level3::Nodes(), Ports::Nodes()), Deeper::Nodes()));
 }
 
 const TopdownRegistration kIceLakeX({
     .cpu = "ice_lake_x",
     .alias = {},
-    .source = "pmu-tools icx_server_ratios.py; Intel perfmon ICX",
+    .source = "pmu-tools icx_server_ratios.py; Linux pmu-events icelakex; Intel perfmon ICX",
     .note = "",
     .pipeline = {.slots = kSlots,
                  .reorder_buffer = 352,
@@ -124,8 +126,9 @@ const TopdownRegistration kIceLakeX({
          // An undocumented mask; in pmu-tools: 3_PORTS_UTIL:u0x80.
          {"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 0x80A6, "", ""},
          {"UOPS_EXECUTED.CYCLES_GE_3", 0x30001B1, "", "icx::UOPS_EXECUTED:CYCLES_GE_3"}},
-        Level3::Events("icx",
-                       {kBuffersFull.text, 0x1040248, "", "icx::L1D_PEND_MISS:FB_FULL_PERIODS"})),
+        Joined(Level3::Events("icx", {kBuffersFull.text, 0x1040248, "",
+                                      "icx::L1D_PEND_MISS:FB_FULL_PERIODS"}),
+               Deeper::Events("icx"))),
     .paths = {{"PERF_METRICS",
                Path(
                    [](C e) {

@@ -4,8 +4,11 @@
 #ifndef TOPDNN_HARNESS_TOPDOWN_CPUS_LEVEL2_METRICS_H_
 #define TOPDNN_HARNESS_TOPDOWN_CPUS_LEVEL2_METRICS_H_
 
+#include <utility>
 #include <vector>
 
+#include "harness/topdown/cpus/intel_deeper.h"
+#include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/cpus/intel_ports.h"
 #include "harness/topdown/metric.h"
 
@@ -14,7 +17,7 @@ namespace topdnn {
 // The level-3 nodes of a core.
 enum class MemoryLevel3 {
   kActivity,          // MEMORY_ACTIVITY: nested stalls
-  kActivityAndPorts,  // and the parts of Core_Bound: servers
+  kActivityAndPorts,  // and the parts of Core_Bound, and what lies deeper: servers
   kStalls,            // MEMORY_STALLS: stalls by the level that answers (Lion Cove)
 };
 
@@ -61,8 +64,9 @@ class Level2Metrics {
                       "spr::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"});
     events.push_back({"INT_MISC.UOP_DROPPING", 0x10AD, "", "spr::INT_MISC:UOP_DROPPING"});
     AddActivityEvents(events);
-    if (kLevel3 == MemoryLevel3::kActivityAndPorts) AddPortEvents(events);
-    return events;
+    if (kLevel3 != MemoryLevel3::kActivityAndPorts) return events;
+    AddPortEvents(events);
+    return Joined(std::move(events), Deeper::Events(kRedwood ? "" : "spr"));
   }
 
  private:
@@ -70,6 +74,8 @@ class Level2Metrics {
 
   static constexpr EventLiteral kDivider = "ARITH.DIV_ACTIVE";
   using Ports = IntelPorts<kDivider, kIdle>;
+  static constexpr bool kRedwood = kIdle == IdlePorts::kWithoutSerializing;
+  using Deeper = IntelDeeper<kRedwood ? DeepCore::kRedwoodCove : DeepCore::kGoldenCove>;
 
   // Level 3 is in fractions of cycles. Lion Cove (pmu-tools lnl_lnc_ratios.py; Linux pmu-events
   // lunarlake).
@@ -140,7 +146,7 @@ class Level2Metrics {
     nodes.push_back({"Store_Bound", 3,
                      [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }, kMemory});
     if (kLevel3 != MemoryLevel3::kActivityAndPorts) return;
-    for (const TopdownNode& node : Ports::Nodes()) nodes.push_back(node);
+    nodes = Joined(Joined(std::move(nodes), Ports::Nodes()), Deeper::Nodes());
   }
 
   static MaybeValue Slots(C e) { return e("TOPDOWN.SLOTS"); }

@@ -13,7 +13,8 @@ using Formulas = Level2Metrics<6, true, IdlePorts::kOfStalls>;
 const TopdownRegistration kSapphireRapids({
     .cpu = "sapphire_rapids",
     .alias = {"emerald_rapids"},
-    .source = "pmu-tools spr_server_ratios.py; Intel perfmon SPR, EMR",
+    .source = "pmu-tools spr_server_ratios.py; Linux pmu-events sapphirerapids; Intel perfmon "
+              "SPR, EMR",
     .note = "",
     // Ports 0 and 1 multiply and add, and port 5 adds; with 512 bits, ports 0 and 5 multiply and
     // add.
