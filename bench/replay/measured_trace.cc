@@ -182,6 +182,7 @@ double MeasuredTrace::ReorderShare() const {
 double MeasuredTrace::SavedSeconds() const {
   double saved = 0;
   for (const MeasuredRow& row : rows) {
+    if (row.ByReferenceLoops()) continue;
     if (const auto best = row.BestSeconds()) saved += *row.ColdSeconds() - *best;
   }
   return saved;
@@ -189,7 +190,9 @@ double MeasuredTrace::SavedSeconds() const {
 
 std::optional<double> MeasuredTrace::SavedShare() const {
   double all = 0;
-  for (const MeasuredRow& row : rows) all += row.ColdSeconds().value_or(0);
+  for (const MeasuredRow& row : rows) {
+    all += row.ByReferenceLoops() ? 0 : row.ColdSeconds().value_or(0);
+  }
   if (!(all > 0)) return std::nullopt;
   return SavedSeconds() / all;
 }

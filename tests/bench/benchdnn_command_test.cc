@@ -74,6 +74,43 @@ TEST(BenchdnnCommandTest, ABatchFileIsMeasuredAndEveryRowKept) {
   EXPECT_EQ(std::count(first.output.begin(), first.output.end(), '\n'), 2) << first.output;
 }
 
+// oneDNN's main (3f27bec21f, tests/benchdnn/inputs): an empty value is the default, and an extent
+// that is missing is that of the other axis.
+TEST(BenchdnnCommandTest, LinesOfNewerFilesAreCases) {
+  const TestFolder folder;
+  folder.Write("eps.txt", "--reduction --alg=sum --p=1 --eps=\n2x3x4x4:2x3x1x1\n");
+  const std::string bench =
+      "cd " + Quoted(folder.path().string()) + " && " + BoundedProgram() + " bench --threads 1 ";
+  const Outcome eps = RunShell(bench + "--problems eps.txt --benchmark_list_tests");
+  EXPECT_EQ(eps.exit_status, kExitGood);
+  EXPECT_THAT(eps.output, HasSubstr("reduce/sum2x3x4x4_cd_keep/forward/onednn"));
+  const Outcome pool =
+      RunShell(bench + "--problem '--pool mb1ic8_ih3oh3_kh3ph1_dh2dw2' --benchmark_list_tests");
+  EXPECT_EQ(pool.exit_status, kExitGood);
+  EXPECT_THAT(pool.output, HasSubstr("pooling/mb1ic8_ih3oh3kh3sh1dh2ph1_iw3ow3kw3sw1dw2pw1/"));
+}
+
+// Google Benchmark's newer flags reach the cases, with Debian's 1.7.1.
+TEST(BenchdnnCommandTest, NewerFlagsOfGoogleBenchmarkRun) {
+  for (const auto& [flag, iterations] :
+       {std::pair("--benchmark_min_time=5x", 5), {"--benchmark_dry_run", 1}}) {
+    const Outcome outcome = RunShell(
+        BoundedProgram() + " bench --threads 1 --problem add/2x16x8x8 --benchmark_filter=onednn " +
+        flag + " --benchmark_format=json");
+    EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+    const std::size_t begin = outcome.output.find('{');
+    ASSERT_NE(begin, std::string::npos) << outcome.output;
+    const nlohmann::json json = nlohmann::json::parse(outcome.output.substr(begin), nullptr, false);
+    ASSERT_FALSE(json.is_discarded()) << outcome.output;
+    ASSERT_FALSE(json["benchmarks"].empty());
+    for (const auto& one : json["benchmarks"]) EXPECT_EQ(one["iterations"], iterations);
+  }
+  const Outcome seconds = RunShell(BoundedProgram() +
+                                   " bench --threads 1 --problem add/2x16x8x8 "
+                                   "--benchmark_filter=onednn --benchmark_min_time=0.001s");
+  EXPECT_EQ(seconds.exit_status, kExitGood) << seconds.output;
+}
+
 TEST(BenchdnnCommandTest, ALogAndAPlanArePrintedAsLines) {
   const TestFolder folder;
   folder.Write("a.log",

@@ -103,6 +103,29 @@ TEST_F(TraceCommandTest, EachRowIsMeasuredOrHasAReason) {
                               "onednn:abcd.abcd.abcd.train/f32/t1/cold/manual_time")));
 }
 
+// Logs of others (traces/README.md), as lines for benchdnn: MKL-DNN 0.x, lines without times, and a
+// framework on another CPU.
+TEST_F(TraceCommandTest, LogsOfOthersAreRead) {
+  const auto lines_of = [&](const std::string& log) {
+    return RunProgram({"trace", TOPDNN_SOURCE_DIR "/tests/bench/traces/" + log, "--repro"}).output;
+  };
+  EXPECT_EQ(lines_of("serving1272_mkldnn_v0.log"),
+            "--conv --dir=FWD_D --stag=aBcd8b --wtag=ABcd8b8a --dtag=aBcd8b "
+            "mb1_g1ic256oc256_ih14oh14kh3sh1dh0ph1_iw14ow14kw3sw1dw0pw1\n"
+            "--conv --dir=FWD_D --stag=aBcd8b --wtag=ABcd8b8a --dtag=aBcd8b "
+            "mb1_g1ic1024oc256_ih14oh14kh1sh1dh0ph0_iw14ow14kw1sw1dw0pw0\n"
+            "--reorder --stag=cdba --dtag=ABcd8b8a 256x1024x1x1\n"
+            "--eltwise --tag=aBcd8b 1x1024x14x14\n"
+            "--bnorm --dir=FWD_I --tag=aBcd8b --flags=GS mb1ic1024ih14iw14\n");
+  EXPECT_EQ(lines_of("arm_acl_notime.log"),
+            "--conv --stag=acdb --wtag=acdb --dtag=acdb --attr-post-ops=relu "
+            "mb1_ic256oc64_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0\n"
+            "--conv --stag=abcd --wtag=abcde --dtag=abcd --attr-post-ops=bounded_relu:6 "
+            "mb1_g64ic64oc64_ih112oh56kh3sh2dh0ph0_iw112ow56kw3sw2dw0pw0\n");
+  EXPECT_THAT(lines_of("tf_spr_amx_2.6.log"),
+              HasSubstr("--conv --dir=FWD_D --dt=bf16 --stag=acdb --wtag=Adcb16a --dtag=acdb "));
+}
+
 // topdnn does not use oneDNN's logarithm, so the time is not that of the framework's kernel.
 TEST_F(TraceCommandTest, ARowThatOwnLoopsComputeIsMarked) {
   folder_.Write("a.log",
@@ -135,8 +158,8 @@ TEST_F(TraceCommandTest, ARowOfUnoptimizedLoopsIsApart) {
                 "dst_f32::blocked:bacd:f0,,alg:convolution_direct,"
                 "mb1_ic3oc4_ih6oh6kh3sh1dh0ph1_iw6ow6kw3sw1dw0pw1,0.5\n" +
                     std::string(kReorderRow));
-  const Outcome outcome = Run(
-      BoundedProgram() + " trace a.log --threads 1 --seconds 0.001 --alternatives 0 --json t.json");
+  const Outcome outcome =
+      Run(BoundedProgram() + " trace a.log --threads 1 --seconds 0.001 --json t.json");
   ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   const nlohmann::json trace = ReadJson(folder_.path() / "t.json");
   const nlohmann::json& convolution = trace["rows"][0];
@@ -145,7 +168,10 @@ TEST_F(TraceCommandTest, ARowOfUnoptimizedLoopsIsApart) {
   EXPECT_EQ(convolution["reference_loops"], true);
   EXPECT_EQ(reorder["reference_loops"], false);
   EXPECT_THAT(outcome.output,
-              AllOf(HasSubstr("(ref)"), HasSubstr("oneDNN has only unoptimized loops")));
+              AllOf(HasSubstr("(ref)"), HasSubstr("oneDNN has only unoptimized loops"),
+                    HasSubstr("rows with 50.0 % of the framework's time"),
+                    Not(HasSubstr("faster variants would save"))));
+  EXPECT_EQ(trace["saved_seconds"], 0);  // (a reorder has no variants)
   const double ratio =
       reorder["hot_seconds"].get<double>() / reorder["framework_seconds"].get<double>();
   EXPECT_NEAR(trace["median_ratio"]["hot"].get<double>(), ratio, 1e-6 * ratio);
