@@ -1,5 +1,5 @@
-// `topdnn trace LOG|-` and `topdnn trace --run -- COMMAND...`: what a framework really ran, read
-// from oneDNN's log, and measured here.
+// `topdnn trace LOG|-`, `topdnn trace --run -- COMMAND...` and `topdnn trace --live -- COMMAND...`:
+// what a framework really ran, read from oneDNN's log or from its process, and measured here.
 
 #include "bench/log/read/trace.h"
 
@@ -17,6 +17,9 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/plugin_words.h"
+#include "bench/live/live_events.h"
+#include "bench/live/live_program.h"
+#include "bench/live/live_report.h"
 #include "bench/log/read/traced_command.h"
 #include "bench/replay/measured_trace.h"
 #include "bench/replay/trace_problem_set.h"
@@ -36,6 +39,10 @@ namespace {
 struct TraceOptions {
   std::vector<std::string> words;  // the log, or the command
   bool run = false;
+  bool live = false;
+  bool no_replay = false;
+  int step = 0;
+  bool series = false;
   bool read_only = false;
   bool repro = false;
   bool all = false;
@@ -57,7 +64,8 @@ std::string LogPath(const TraceOptions& options) {
   if (options.words.size() != 1) {
     throw UsageError(options.words.empty()
                          ? "trace: give a log of oneDNN, - for standard input, or --run -- COMMAND"
-                         : "trace: give one log; --run -- COMMAND runs a command");
+                         : "trace: give one log; --run -- COMMAND and --live -- COMMAND run a "
+                           "command");
   }
   return options.words.front() == "-" ? std::string(kStandardInput) : options.words.front();
 }
@@ -150,7 +158,96 @@ void Measure(const TraceOptions& options, const OpenedSources& opened, MeasuredT
   MeasureRows(measuring, measured);
 }
 
+// The program with its live measurement.
+LiveProgram RunLiveCommand(const TraceOptions& options, const std::vector<LiveEvent>& events) {
+  if (options.words.empty()) {
+    throw UsageError("--live: give a command: topdnn trace --live -- COMMAND");
+  }
+  ProgressLine progress(DetectStyle(stderr));
+  LiveProgram program = RunLive(
+      options.words, events, [&](const LiveFold& fold) { progress.Show(LiveProgressText(fold)); });
+  progress.Erase();
+  if (!program.end.empty()) {
+    fmt::print(stderr, "topdnn: {} {}\n", options.words.front(), program.end);
+  }
+  return program;
+}
+
+// The step whose rows are shown; 0: all rows, also if the program had fewer steps.
+std::size_t StepOf(const TraceOptions& options, const LiveTrace& live) {
+  const auto step = static_cast<std::size_t>(options.step);
+  if (step <= live.steps.size()) return step;
+  fmt::print(stderr, "topdnn: --step {}: the program has {} step{}: the rows of all are shown\n",
+             options.step, live.steps.size(), live.steps.size() == 1 ? "" : "s");
+  return 0;
+}
+
+void CheckLiveOptions(const TraceOptions& options) {
+  if (options.live && options.run) throw UsageError("--run and --live: give one of them");
+  if (!options.live && (options.no_replay || options.step != 0 || options.series)) {
+    throw UsageError("--no-replay, --step and --series are for --live");
+  }
+}
+
+void WriteOutputs(const TraceOptions& options, const MeasuredTrace& measured,
+                  const LiveReport* live) {
+  Outputs outputs;
+  outputs.Write(options.save, [&] { WriteFileAtomically(options.save, ProblemSetText(measured)); });
+  outputs.Write(options.json, [&] {
+    nlohmann::ordered_json json = TraceJson(measured);
+    if (live != nullptr) AddLiveJson(*live, measured, json);
+    WriteFileAtomically(options.json, JsonText(json));
+  });
+  outputs.Finish();
+}
+
+// Standard output is the program's: the table goes to standard error.
+int RunLiveTrace(const TraceOptions& options) {
+  CheckOutputs({options.json, options.save}, {});
+  InterruptFlag();
+  const bool measures = !options.no_replay && !options.read_only && !options.repro;
+  OpenedSources opened;
+  if (measures) opened = OpenRowSources(options);
+  const bool by_perf = options.counters == "perf" || options.counters == "auto";
+  const LiveEvents events = by_perf ? LiveEventsOf(options.metrics) : LiveEvents();
+  const LiveProgram program = RunLiveCommand(options, events.events);
+  if (program.live.trace.Primitives() == 0) {
+    const std::string line = fmt::format(
+        "{}: no primitive of oneDNN was seen; the program does not use oneDNN, or its oneDNN has "
+        "neither ITT tasks nor the log",
+        options.words.front());
+    if (Interrupted()) throw Interruption();
+    if (program.status == kExitGood) throw NothingMeasured(line);
+    fmt::print(stderr, "topdnn: {}\n", line);
+    return program.status;
+  }
+  LiveReport report{.program = &program,
+                    .events = events.names,
+                    .step = StepOf(options, program.live),
+                    .all = options.all,
+                    .series = options.series};
+  MeasuredTrace measured = TranslateTrace(
+      report.step == 0 ? program.live.trace : OfStep(program.live, report.step - 1).trace);
+  const Style style = DetectStyle(stderr);
+  if (options.repro) {
+    fmt::print(stderr, "{}", BenchdnnText(measured));
+  } else {
+    fmt::print(stderr, "{}", LiveText(report, measured, style));
+  }
+  if (measures && !Interrupted()) {
+    Measure(options, opened, measured);
+    fmt::print(stderr, "\n{}", TraceText(measured, options.all, style));
+  }
+  WriteOutputs(options, measured, &report);
+  if (Interrupted()) return kExitInterrupted;
+  if (program.status != kExitGood) return program.status;
+  if (measured.AnyFailed()) return kExitWrong;
+  return !measures || measured.AnyMeasured() ? kExitGood : kExitNothing;
+}
+
 int RunTrace(const TraceOptions& options) {
+  CheckLiveOptions(options);
+  if (options.live) return RunLiveTrace(options);
   std::vector<std::string> inputs;
   if (!options.run) inputs.push_back(LogPath(options));
   CheckOutputs({options.json, options.save}, inputs);
@@ -167,11 +264,7 @@ int RunTrace(const TraceOptions& options) {
   fmt::print(stream, "{}",
              options.repro ? BenchdnnText(measured)
                            : TraceText(measured, options.all, DetectStyle(stream)));
-  Outputs outputs;
-  outputs.Write(options.save, [&] { WriteFileAtomically(options.save, ProblemSetText(measured)); });
-  outputs.Write(options.json,
-                [&] { WriteFileAtomically(options.json, JsonText(TraceJson(measured))); });
-  outputs.Finish();
+  WriteOutputs(options, measured, nullptr);
   if (Interrupted()) return kExitInterrupted;
   if (measured.AnyFailed()) return kExitWrong;
   if (status != kExitGood || options.read_only || options.repro) return status;
@@ -182,10 +275,17 @@ std::function<int()> ConfigureTrace(CommandParser& parser) {
   auto options = std::make_shared<TraceOptions>();
   parser.AddList("LOG", options->words, "LOG|COMMAND...",
                  "the output of a program that ran with ONEDNN_VERBOSE=1, - for standard input; "
-                 "after --run --, the program and its arguments");
+                 "after --run -- or --live --, the program and its arguments");
   AddPluginOption(parser);
   parser.AddFlag("--run", options->run,
                  "run the command with ONEDNN_VERBOSE=1, pass its output on, and read its log");
+  parser.AddFlag("--live", options->live,
+                 "run the command unchanged, and measure each primitive in its process, with "
+                 "counters; the table goes to standard error");
+  parser.AddFlag("--no-replay", options->no_replay,
+                 "--live: print what was measured in the program, and measure nothing here");
+  parser.Add("--step", options->step, "--live: the rows of this step alone, from 1", Range{1, 1e9});
+  parser.AddFlag("--series", options->series, "--live: print the steps one by one");
   parser.AddFlag("--read-only", options->read_only, "print what the log says, and measure nothing");
   parser.AddFlag("--repro", options->repro,
                  "print each row as a line for benchdnn, oneDNN's benchmark program, and measure "
@@ -207,7 +307,7 @@ std::function<int()> ConfigureTrace(CommandParser& parser) {
                  "also count the FLOPs and instructions that each row executes, with one "
                  "translated run of it, and compute its Top-Down bounds; as --counters exact");
   parser.Add("--counters auto|perf|exact|none", options->counters,
-             "what counts the rows (default: none)");
+             "what counts the rows, and with --live the program's primitives (default: none)");
   parser.Add("--metrics", options->metrics,
              "what perf counts: topdown-l1 to topdown-l4, flops, memory, EVENT, ...");
   parser.Add("--save FILE", options->save,

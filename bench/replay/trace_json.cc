@@ -93,6 +93,8 @@ Json RowJson(const MeasuredRow& measured, double framework_seconds) {
         {"cold", RegimeSeconds(measured.cold)},
         {"hot", RegimeSeconds(measured.hot)}}},
   };
+  json["live_seconds"] = nullptr;  // of `trace --live`, as the counters of the program
+  json["counters"] = nullptr;
   json["repro"] = TextOrNull(BenchdnnLineOf(row).text);
   json["topdnn"] = nullptr;
   if (measured.problem) {

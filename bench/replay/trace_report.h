@@ -24,6 +24,8 @@ std::string BenchdnnText(const MeasuredTrace& measured);
 // {"schema": 1, "command", "machine", "dialect", "lines", "primitives", "rows": [...], ...}.
 nlohmann::ordered_json TraceJson(const MeasuredTrace& measured);
 
+// "backward data"; empty for a primitive without passes.
+std::string PassText(const TraceRow& row);
 // The tensors' types, "src:f32 wei:f32 dst:f32", and their layouts, "src:abcd wei:Acdb16a".
 std::string TypesText(const TraceRow& row);
 std::string LayoutsText(const TraceRow& row);

@@ -22,12 +22,6 @@ std::string Counted(std::int64_t n, std::string_view one) {
   return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
 }
 
-// "backward data"; empty for a primitive without passes.
-std::string PassText(const TraceRow& row) {
-  const std::optional<Pass> pass = PassOfPropKind(row.prop_kind);
-  return row.prop_kind == "undef" || !pass ? "" : WordsOf(std::string(NameOf(*pass)));
-}
-
 // "convolution forward mb2_ic3oc64..."
 std::string NameOfRow(const TraceRow& row) {
   const std::string pass = PassText(row);
@@ -267,6 +261,11 @@ std::string PartsText(const TraceRow& row, Part part) {
 }
 
 }  // namespace
+
+std::string PassText(const TraceRow& row) {
+  const std::optional<Pass> pass = PassOfPropKind(row.prop_kind);
+  return row.prop_kind == "undef" || !pass ? "" : WordsOf(std::string(NameOf(*pass)));
+}
 
 std::string TypesText(const TraceRow& row) {
   return PartsText(row, [](const TracedTensor& tensor) { return tensor.type; });

@@ -29,6 +29,8 @@ constexpr std::string_view kProgram = "build/release/topdnn";
 constexpr std::string_view kCompiler = "cc ";
 // Built with Debian 12's XNNPACK alone.
 constexpr std::string_view kXnnpack = "examples/libtopdnn_xnnpack.so";
+// A script for Debian's PyTorch.
+constexpr std::string_view kScript = "python3 examples/resnet18.py";
 
 std::set<std::string> CommandsBefore(const std::string& document) {
   std::set<std::string> commands;
@@ -70,6 +72,9 @@ std::string AsTried(std::string command) {
       command = Replaced(command, mode + batch, mode + " --batch 8 ");
     }
   }
+  command =
+      Replaced(command, kScript,
+               "/usr/bin/python3 " + Quoted(TOPDNN_SOURCE_DIR "/examples/resnet18.py") + " 3 2 64");
   command = Replaced(command, " --batch 16,64 --prefetch ", " --batch 16 --prefetch ");
   command = Replaced(command, " cosched --policy ", " cosched --no-speed-check --policy ");
   if (command.starts_with(kCompiler)) {
@@ -96,6 +101,11 @@ TEST_P(CommandsOfDocument, EachSucceeds) {
     const bool xnnpack = command.find(kXnnpack) != std::string::npos;
     if (xnnpack && !std::filesystem::exists(std::string(TOPDNN_BINARY_DIR "/").append(kXnnpack))) {
       CountLeftOut("commands", command, "needs Debian 12's XNNPACK");
+      continue;
+    }
+    if (command.find(kScript) != std::string::npos &&
+        RunShell("/usr/bin/python3 -c 'import torch'").exit_status != 0) {
+      CountLeftOut("commands", command, "needs Debian's python3-torch");
       continue;
     }
     const bool fleet =

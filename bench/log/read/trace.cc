@@ -116,6 +116,7 @@ Trace TraceReader::Finish() {
 
 void TraceReader::AddLine(std::string_view text) {
   ++trace_.lines;
+  last_.reset();
   const VerboseLine line = ParseVerboseLine(text, order_);
   if (line.interleaved) ++trace_.interleaved_lines;
   if (line.kind != VerboseKind::kText &&
@@ -219,6 +220,7 @@ void TraceReader::AddExecution(const VerboseLine& line, bool timed) {
   TraceRow& row = trace_.rows[*index];
   ++row.count;
   row.seconds += line.seconds;
+  last_ = {*index, line.seconds};
   if (timed && row.samples.size() < kMostTraceSamples) {
     row.samples.push_back(static_cast<float>(line.seconds));
   }
@@ -239,6 +241,7 @@ std::optional<std::size_t> TraceReader::RowOf(const VerboseLine& line) {
   if (row_bytes_ + kCopies * key_.size() > kMostRowBytes) return std::nullopt;
   row_bytes_ += kCopies * key_.size();
   TraceRow row;
+  row.order = trace_.rows.size();
   row.primitive = line[VerboseField::kPrimitive];
   row.engine = line[VerboseField::kEngine];
   row.prop_kind = line[VerboseField::kPropKind];

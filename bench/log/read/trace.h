@@ -31,6 +31,7 @@ struct TraceRow {
   std::string auxiliary;   // alg:convolution_direct
   std::string problem;
   std::string implementation;  // of the first execution; with "..." if others differ
+  std::size_t order = 0;       // among the rows, by the first execution
   std::int64_t count = 0;
   double seconds = 0;          // sum over all executions; 0 without `samples`
   std::vector<float> samples;  // seconds of the first executions, at most kMostTraceSamples
@@ -82,6 +83,14 @@ class TraceReader {
 
   // The next bytes of the log.
   void Add(std::string_view bytes);
+  // What is read so far.
+  const Trace& SoFar() const { return trace_; }
+  // The row and the seconds of the last complete line, if it is an execution and is folded.
+  struct Execution {
+    std::size_t row = 0;
+    double seconds = 0;
+  };
+  const std::optional<Execution>& Last() const { return last_; }
   // The end of the log. A last line without a newline is damaged: its time may be incomplete.
   Trace Finish();
 
@@ -103,6 +112,7 @@ class TraceReader {
 
   std::function<void(std::string_view)> text_line_;
   Trace trace_;
+  std::optional<Execution> last_;
   VerboseTemplate order_;
   std::string pending_;        // the line that is not complete yet
   bool pending_long_ = false;  // it is too long; its bytes are dropped

@@ -1,0 +1,55 @@
+// The memory that a program under `topdnn trace --live` writes its records into (records.h), and
+// the reader of its chunks.
+
+#ifndef TOPDNN_BENCH_LIVE_LIVE_MEMORY_H_
+#define TOPDNN_BENCH_LIVE_LIVE_MEMORY_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/live/records.h"
+
+namespace topdnn {
+
+// Who wrote a record.
+struct LiveWriter {
+  std::uint32_t process = 0;
+  std::uint32_t thread = 0;
+};
+
+class LiveMemory {
+ public:
+  using Take =
+      std::function<void(LiveWriter writer, const LiveRecord& record, std::string_view text)>;
+
+  // Anonymous memory, which no full file system limits, and which ends with this process. Throws
+  // std::system_error.
+  LiveMemory();
+  ~LiveMemory();
+  LiveMemory(const LiveMemory&) = delete;
+  LiveMemory& operator=(const LiveMemory&) = delete;
+
+  LiveHead& head() { return *static_cast<LiveHead*>(memory_); }
+  LiveChunk& chunk(std::size_t i);
+  // For the environment of the program: another process opens the memory by it.
+  std::string path() const;
+
+  // Gives the records that are new, those of a thread in their order, and frees the chunks that are
+  // full or whose process has ended. Returns the number of records.
+  std::int64_t Read(const Take& take);
+
+ private:
+  void ReadChunk(std::size_t i, const Take& take, std::int64_t& records);
+
+  int file_ = -1;
+  void* memory_ = nullptr;
+  std::vector<std::uint32_t> taken_;  // bytes of each chunk that are read
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_LIVE_LIVE_MEMORY_H_

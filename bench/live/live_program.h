@@ -1,0 +1,36 @@
+// Starts an unchanged program with libtopdnn_live.so (collector.c), and folds its records while it
+// runs.
+
+#ifndef TOPDNN_BENCH_LIVE_LIVE_PROGRAM_H_
+#define TOPDNN_BENCH_LIVE_LIVE_PROGRAM_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/live/live_trace.h"
+
+namespace topdnn {
+
+struct LiveProgram {
+  LiveTrace live;
+  double seconds = 0;  // wall time of the program
+  int status = 0;      // of the program; 128 + its signal if one ended it
+  std::string end;     // "ended with status 3", "was ended by signal 9"; empty for status 0
+};
+
+// Runs the program in `arguments` (found as the shell finds it) and waits for its end. Its standard
+// streams are this process's. After an interrupt of this process the program has two seconds to
+// end, and is ended then. `events`: of the hardware, for each primitive. `progress` is called about
+// twice a second. Throws UsageError for a program that cannot be started, or into which no library
+// can be loaded.
+LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector<LiveEvent>& events,
+                    const std::function<void(const LiveFold& fold)>& progress);
+
+// Why the dynamic linker loads no library into the program at this path: it is static, of another
+// architecture, or gets other rights. Empty if it does.
+std::string WhyNotPreloaded(const std::string& path);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_LIVE_LIVE_PROGRAM_H_

@@ -1,0 +1,221 @@
+// The records of a live run: the memory with its chunks, pairing with the lines of the log, time
+// between primitives, and the steps of hand-made sequences.
+
+#include "bench/live/live_trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "bench/live/live_memory.h"
+#include "bench/live/live_program.h"
+#include "bench/live/steps.h"
+
+namespace topdnn {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::uint32_t> Rows(std::string_view letters) {
+  return {letters.begin(), letters.end()};
+}
+
+TEST(FindStepsTest, AStepIsTheWholeRepetitionNotALayerInIt) {
+  // The layer "bc" is repeated in each step, and the first step makes something ready ("x").
+  const FoundSteps steps = FindSteps(Rows("xabcbcbcdabcbcbcdabcbcbcdabcbcbcd"));
+  EXPECT_EQ(steps.length, 8u);
+  EXPECT_THAT(steps.begins, ElementsAre(1, 9, 17, 25));
+}
+
+TEST(FindStepsTest, StepsAroundAnEvaluationAreFound) {
+  const FoundSteps steps = FindSteps(Rows("abcdeabcdeabcdeabcdeyzabcdeabcde"));
+  EXPECT_EQ(steps.length, 5u);
+  EXPECT_THAT(steps.begins, ElementsAre(0, 5, 10, 15, 22, 27));
+}
+
+TEST(FindStepsTest, AStepOfOnePrimitiveAndNone) {
+  EXPECT_EQ(FindSteps(Rows("aaaa")).length, 1u);
+  EXPECT_EQ(FindSteps(Rows("aaaa")).begins.size(), 4u);
+  EXPECT_EQ(FindSteps(Rows("abcdefg")).length, 0u);
+  EXPECT_THAT(FindSteps(Rows("abcdefg")).begins, IsEmpty());
+  EXPECT_EQ(FindSteps({}).length, 0u);
+}
+
+std::string LineOf(const std::string& primitive, const std::string& milliseconds) {
+  return "onednn_verbose,exec,cpu," + primitive + ",jit:avx2,undef,src_f32::blocked:ab:f0,,,2x3," +
+         milliseconds + "\n";
+}
+
+LiveRecord Task(std::uint64_t begin, std::uint64_t line, std::uint64_t end, std::uint64_t gap) {
+  LiveRecord record = {};
+  record.kind = LIVE_TASK;
+  record.flags = LIVE_HAS_LINE;
+  record.begin = begin;
+  record.line = line;
+  record.end = end;
+  record.gap = gap;
+  record.counts[LIVE_TASK_CLOCK] = 2 * (line - begin);
+  record.counts[LIVE_FAULTS] = 3;
+  std::strcpy(record.name, "reorder");
+  return record;
+}
+
+TEST(LiveFoldTest, TasksGetTheCountsOfTheirRow) {
+  LiveFold fold;
+  const LiveWriter main{10, 10};
+  fold.Add(main, Task(1'000'000, 1'500'000, 1'600'000, 0), LineOf("reorder", "0.5"));
+  fold.Add(main, Task(2'000'000, 2'200'000, 2'300'000, 400'000), LineOf("eltwise", "0.2"));
+  LiveRecord beside = Task(4'000'000, 5'000'000, 5'100'000, 1'700'000);
+  beside.flags |= LIVE_OVERLAPPED;
+  fold.Add(main, beside, LineOf("reorder", "1"));
+  EXPECT_EQ(fold.primitives(), 3);
+  const LiveTrace live = fold.Finish();
+  ASSERT_EQ(live.trace.rows.size(), 2u);
+  ASSERT_EQ(live.rows.size(), 2u);
+  const TraceRow& reorder = live.trace.rows[0];
+  EXPECT_EQ(reorder.primitive, "reorder");
+  EXPECT_EQ(reorder.count, 2);
+  EXPECT_NEAR(reorder.seconds, 1.5e-3, 1e-12);
+  const LiveRow& row = live.rows[reorder.order];
+  EXPECT_EQ(row.tasks, 2);
+  EXPECT_EQ(row.overlapped, 1);
+  EXPECT_NEAR(row.seconds, 1.5e-3, 1e-12);
+  EXPECT_NEAR(row.kernel[LIVE_TASK_CLOCK], 3e6, 1e-3);
+  EXPECT_EQ(row.kernel[LIVE_FAULTS], 6);
+  EXPECT_FALSE(row.Event(0).has_value());
+  EXPECT_EQ(live.rows[live.trace.rows[1].order].tasks, 1);
+  EXPECT_NEAR(live.span_seconds, 4.1e-3, 1e-12);
+  EXPECT_NEAR(live.between_seconds, 2.1e-3, 1e-12);
+  EXPECT_EQ(live.processes, 1);
+}
+
+TEST(LiveFoldTest, OneDnnWithoutTasksOrWithoutALogStillGivesRows) {
+  LiveFold fold;
+  LiveRecord line = {};
+  line.kind = LIVE_LINE;
+  fold.Add({1, 1}, line, "onednn_verbose,info,oneDNN v2.6.3 (commit N/A)\n");
+  fold.Add({1, 1}, line, LineOf("softmax", "0.25"));
+  LiveRecord task = Task(1'000, 0, 3'000, 0);
+  task.flags = 0;
+  std::strcpy(task.name, "convolution");
+  fold.Add({2, 2}, task, "");
+  const LiveTrace live = fold.Finish();
+  ASSERT_EQ(live.trace.rows.size(), 2u);
+  EXPECT_EQ(live.trace.library, "oneDNN v2.6.3 (commit N/A)");
+  EXPECT_EQ(live.trace.rows[0].primitive, "softmax");
+  EXPECT_EQ(live.rows[0].tasks, 0);
+  EXPECT_EQ(live.lines_without_task, 1);
+  EXPECT_EQ(live.trace.rows[1].primitive, "convolution");
+  EXPECT_NEAR(live.trace.rows[1].seconds, 2e-6, 1e-12);
+  EXPECT_EQ(live.tasks_without_line, 1);
+  EXPECT_EQ(live.processes, 2);
+}
+
+TEST(LiveFoldTest, ACountOfTheHardwareIsScaledToTheTimeThatItWasEnabled) {
+  LiveFold fold;
+  LiveRecord task = Task(1'000, 2'000, 3'000, 0);
+  task.flags |= LIVE_HARDWARE;
+  task.counts[LIVE_ENABLED] = 1'000;
+  task.counts[LIVE_RUNNING] = 250;
+  task.counts[LIVE_EVENTS] = 100;
+  fold.Add({1, 1}, task, LineOf("reorder", "0.001"));
+  const LiveTrace live = fold.Finish();
+  EXPECT_EQ(live.rows.at(0).Event(0), 400);
+}
+
+TEST(LiveFoldTest, AStepHasItsOwnRowsAndTimes) {
+  LiveFold fold;
+  std::uint64_t now = 1'000'000;
+  for (int step = 0; step < 4; ++step) {
+    for (const std::string name : {"reorder", "eltwise", "softmax"}) {
+      const std::uint64_t gap = name == "reorder" ? 50'000 : 10'000;
+      now += gap;
+      fold.Add({7, 7}, Task(now, now + 100'000, now + 100'000, gap), LineOf(name, "0.1"));
+      now += 100'000;
+    }
+  }
+  const LiveTrace live = fold.Finish();
+  EXPECT_EQ(live.step_length, 3u);
+  ASSERT_EQ(live.steps.size(), 4u);
+  EXPECT_NEAR(live.steps[1].primitive_seconds, 3e-4, 1e-9);
+  EXPECT_NEAR(live.steps[1].seconds, 3.7e-4, 1e-9);  // with the pause before the next step
+  EXPECT_NEAR(live.steps[3].seconds, 3.2e-4, 1e-9);  // the last one ends with its last task
+  const LiveTrace second = OfStep(live, 1);
+  ASSERT_EQ(second.trace.rows.size(), 3u);
+  EXPECT_EQ(second.trace.rows[0].count, 1);
+  EXPECT_NEAR(second.trace.rows[0].seconds, 1e-4, 1e-9);
+  EXPECT_NEAR(second.between_seconds, 2e-5, 1e-9);
+}
+
+// Appends a record as the library does.
+void Append(LiveChunk& chunk, LiveRecord record, std::string_view text) {
+  record.text_bytes = static_cast<std::uint32_t>(text.size());
+  record.bytes = (sizeof record + record.text_bytes + 7) / 8 * 8;
+  char* const at = reinterpret_cast<char*>(&chunk + 1) + chunk.used;
+  std::memcpy(at, &record, sizeof record);
+  std::memcpy(at + sizeof record, text.data(), text.size());
+  chunk.used += record.bytes;
+}
+
+TEST(LiveMemoryTest, ChunksAreReadInTheOrderInWhichTheyWereTakenAndFreed) {
+  LiveMemory memory;
+  const auto own = static_cast<std::uint32_t>(getpid());
+  LiveChunk& later = memory.chunk(0);
+  LiveChunk& earlier = memory.chunk(1);
+  later = {.state = LIVE_WRITING, .used = 0, .process = own, .thread = 2, .order = 2};
+  earlier = {.state = LIVE_DONE, .used = 0, .process = own, .thread = 2, .order = 1};
+  LiveRecord record = {};
+  record.kind = LIVE_LINE;
+  Append(earlier, record, "first");
+  Append(earlier, record, "second");
+  Append(later, record, "third");
+  std::vector<std::string> texts;
+  const auto take = [&](LiveWriter writer, const LiveRecord&, std::string_view text) {
+    EXPECT_EQ(writer.process, own);
+    EXPECT_EQ(writer.thread, 2u);
+    texts.emplace_back(text);
+  };
+  EXPECT_EQ(memory.Read(take), 3);
+  EXPECT_THAT(texts, ElementsAre("first", "second", "third"));
+  EXPECT_EQ(earlier.state, static_cast<std::uint32_t>(LIVE_FREE));
+  EXPECT_EQ(later.state, static_cast<std::uint32_t>(LIVE_WRITING));
+  Append(later, record, "fourth");
+  EXPECT_EQ(memory.Read(take), 1);
+  EXPECT_EQ(texts.back(), "fourth");
+}
+
+TEST(LiveMemoryTest, ADamagedRecordEndsItsChunk) {
+  LiveMemory memory;
+  LiveChunk& chunk = memory.chunk(3);
+  chunk = {.state = LIVE_DONE, .used = 0, .process = 0, .thread = 1, .order = 1};
+  LiveRecord record = {};
+  Append(chunk, record, "good");
+  Append(chunk, record, "bad");
+  auto* const bad =
+      reinterpret_cast<LiveRecord*>(reinterpret_cast<char*>(&chunk + 1) + (sizeof(LiveRecord) + 8));
+  bad->text_bytes = 1u << 30;
+  std::vector<std::string> texts;
+  EXPECT_EQ(memory.Read([&](LiveWriter, const LiveRecord&, std::string_view text) {
+    texts.emplace_back(text);
+  }),
+            1);
+  EXPECT_THAT(texts, ElementsAre("good"));
+  chunk.used = ~0u;  // and no length leads out of the chunk
+  chunk.state = LIVE_WRITING;
+  memory.Read([](LiveWriter, const LiveRecord&, std::string_view) {});
+}
+
+TEST(LiveProgramTest, AStaticProgramIsRecognized) {
+  EXPECT_THAT(WhyNotPreloaded("/proc/self/exe"), IsEmpty());
+  EXPECT_THAT(WhyNotPreloaded("/bin/sh"), IsEmpty());
+  EXPECT_THAT(WhyNotPreloaded("/dev/null"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace topdnn
