@@ -22,6 +22,7 @@ using testing::Not;
 
 const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
 const std::string kBounded = "timeout 60 " + kProgram;
+const std::string kSample = Quoted(TOPDNN_BINARY_DIR "/tests/live_sample");  // sample/sample.cc
 
 class LiveCommandTest : public testing::Test {
  protected:
@@ -38,30 +39,6 @@ class LiveCommandTest : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   nlohmann::json Result() const { return nlohmann::json::parse(Text("l.json")); }
-  // Compiles a program with oneDNN. Its `Primitive()` executes a reorder of 1,000 elements.
-  void Compile(const std::string& body) const {
-    folder_.Write("program.cc", R"(
-#include <sys/wait.h>
-#include <unistd.h>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <thread>
-#include <oneapi/dnnl/dnnl.hpp>
-void Primitive() {
-  using namespace dnnl;
-  static engine cpu(engine::kind::cpu, 0);
-  stream queue(cpu);
-  memory::desc from({10, 100}, memory::data_type::f32, memory::format_tag::ab);
-  memory::desc to({10, 100}, memory::data_type::f32, memory::format_tag::ba);
-  memory a(from, cpu), b(to, cpu);
-  reorder(a, b).execute(queue, a, b);
-  queue.wait();
-}
-int main() {)" + body + "}\n");
-    const Outcome outcome = Run("g++ -O1 program.cc -o program -ldnnl -lpthread");
-    ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
-  }
   Outcome Live(const std::string& command) const {
     return Run("OMP_NUM_THREADS=1 " + kBounded + " trace --live --no-replay --json l.json -- " +
                command);
@@ -113,22 +90,7 @@ TEST_F(LiveCommandTest, ATrainingStepIsTheSameAndEachTaskHasItsLine) {
 }
 
 TEST_F(LiveCommandTest, ForkedProcessesAndLaterThreadsAreMeasured) {
-  Compile(R"(
-  std::printf("begin ");
-  for (int i = 0; i < 5; ++i) Primitive();
-  std::fflush(stdout);
-  for (int child = 0; child < 2; ++child) {
-    if (fork() != 0) continue;
-    for (int i = 0; i < 3; ++i) Primitive();
-    _exit(0);
-  }
-  while (wait(nullptr) > 0) {
-  }
-  std::thread later([] { for (int i = 0; i < 4; ++i) Primitive(); });
-  later.join();
-  std::puts("end");
-  return 7;)");
-  const Outcome outcome = Live("./program > out.txt");
+  const Outcome outcome = Live(kSample + " fork > out.txt");
   EXPECT_EQ(outcome.exit_status, 7);
   EXPECT_THAT(outcome.output, HasSubstr("ended with status 7"));
   EXPECT_EQ(Text("out.txt"), "begin end\n");
@@ -139,11 +101,7 @@ TEST_F(LiveCommandTest, ForkedProcessesAndLaterThreadsAreMeasured) {
 }
 
 TEST_F(LiveCommandTest, AProgramThatIsKilledOrClosesItsOutputKeepsItsRows) {
-  Compile(R"(
-  std::fclose(stdout);
-  for (int i = 0; i < 6; ++i) Primitive();
-  raise(SIGKILL);)");
-  const Outcome outcome = Live("./program");
+  const Outcome outcome = Live(kSample + " kill");
   EXPECT_EQ(outcome.exit_status, 128 + SIGKILL);
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("was ended by signal 9"), HasSubstr("live: 6 primitives")));
@@ -151,13 +109,7 @@ TEST_F(LiveCommandTest, AProgramThatIsKilledOrClosesItsOutputKeepsItsRows) {
 }
 
 TEST_F(LiveCommandTest, TasksBesideEachOtherAreMarked) {
-  Compile(R"(
-  auto work = [] { for (int i = 0; i < 20000; ++i) Primitive(); };
-  setenv("OMP_NUM_THREADS", "1", 1);
-  std::thread one(work), other(work);
-  one.join();
-  other.join();)");
-  const Outcome outcome = Live("./program");
+  const Outcome outcome = Live(kSample + " overlap");
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
   const nlohmann::json json = Result();
   EXPECT_EQ(json["primitives"].get<int>() + json["live"]["lost"].get<int>(), 40000);
@@ -169,20 +121,18 @@ TEST_F(LiveCommandTest, TasksBesideEachOtherAreMarked) {
 
 // The library of such a module finds the C library's printf before the preloaded one.
 TEST_F(LiveCommandTest, AModuleThatIsBoundDeeplyIsMeasured) {
-  Compile("Primitive();");
   folder_.Write("load.c", R"(
 #define _GNU_SOURCE
 #include <dlfcn.h>
-int main(void) {
-  void* module = dlopen("./module.so", RTLD_NOW | RTLD_DEEPBIND);
-  ((void (*)(void))dlsym(module, "_Z9Primitivev"))();
-  ((void (*)(void))dlsym(module, "_Z9Primitivev"))();
+int main(int count, char** words) {
+  void* module = dlopen(words[count - 1], RTLD_NOW | RTLD_DEEPBIND);
+  ((void (*)(void))dlsym(module, "ExecutePrimitive"))();
+  ((void (*)(void))dlsym(module, "ExecutePrimitive"))();
   return 0;
 })");
-  ASSERT_EQ(
-      Run("g++ -O1 -shared -fPIC program.cc -o module.so -ldnnl && cc load.c -o load").exit_status,
-      0);
-  const Outcome outcome = Live("./load > out.txt");
+  ASSERT_EQ(Run("cc load.c -o load").exit_status, 0);
+  const Outcome outcome =
+      Live("./load " + Quoted(TOPDNN_BINARY_DIR "/tests/liblive_module.so") + " > out.txt");
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
   const nlohmann::json json = Result();
   if (json["live"]["libraries"].empty()) GTEST_SKIP() << "this oneDNN is built without ITT tasks";
@@ -191,10 +141,10 @@ int main(void) {
 }
 
 TEST_F(LiveCommandTest, EventsOfPerfAreCountedForEachRow) {
-  Compile("for (int i = 0; i < 50; ++i) Primitive();");
   const Outcome outcome = Run(kBounded +
                               " trace --live --no-replay --counters perf --metrics page-faults "
-                              "--json l.json -- ./program");
+                              "--json l.json -- " +
+                              kSample);
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
   const nlohmann::json row = Result()["rows"][0];
   if (row["counters"].is_null()) GTEST_SKIP() << "this oneDNN is built without ITT tasks";
@@ -207,9 +157,8 @@ TEST_F(LiveCommandTest, EventsOfPerfAreCountedForEachRow) {
 
 // A user who asks for oneDNN's log gets it.
 TEST_F(LiveCommandTest, TheLogIsPassedOnIfTheUserAskedForIt) {
-  Compile("for (int i = 0; i < 2; ++i) Primitive();");
-  const Outcome outcome =
-      Run("ONEDNN_VERBOSE=1 " + kBounded + " trace --live --no-replay -- ./program 2> table.txt");
+  const Outcome outcome = Run("ONEDNN_VERBOSE=1 " + kBounded + " trace --live --no-replay -- " +
+                              kSample + " 2> table.txt");
   EXPECT_EQ(outcome.exit_status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("onednn_verbose,exec,cpu,reorder"));
   EXPECT_THAT(Text("table.txt"), HasSubstr("live: 2 primitives"));
