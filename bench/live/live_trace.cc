@@ -128,6 +128,10 @@ LiveTrace LiveFold::Finish() {
     live_.span_seconds += SecondsOf(Between(process.first, process.last));
     live_.between_seconds += SecondsOf(process.gaps);
   }
+  if (live_.tasks > 0) {
+    live_.trace.between_seconds = live_.between_seconds;
+    live_.trace.between_reason.clear();
+  }
   for (auto& [writer, executions] : threads_) {
     if (executions.size() > live_.executions.size()) live_.executions = std::move(executions);
   }
