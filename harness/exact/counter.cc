@@ -24,11 +24,11 @@
 #include <utility>
 #include <vector>
 
-#include "harness/exact/child_trial.h"
 #include "harness/exact/context.h"
 #include "harness/exact/mappings.h"
 #include "harness/exact/signals.h"
 #include "harness/exact/threads.h"
+#include "harness/machine/child_trial.h"
 
 namespace topdnn {
 

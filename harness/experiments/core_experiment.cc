@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "harness/counters/clock.h"
-#include "harness/exact/child_trial.h"
 #include "harness/exact/counter.h"
 #include "harness/exact/translated_run.h"
+#include "harness/machine/child_trial.h"
 #include "harness/statistics/interval.h"
 
 namespace topdnn {

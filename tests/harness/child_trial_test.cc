@@ -1,6 +1,6 @@
 // A trial in a child process ends, whatever it does, and the process that started it goes on.
 
-#include "harness/exact/child_trial.h"
+#include "harness/machine/child_trial.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Runs in a child process what may end its process: code that was just generated, on a machine that
 // may be emulated, or redirected to other data.
 
-#ifndef TOPDNN_HARNESS_EXACT_CHILD_TRIAL_H_
-#define TOPDNN_HARNESS_EXACT_CHILD_TRIAL_H_
+#ifndef TOPDNN_HARNESS_MACHINE_CHILD_TRIAL_H_
+#define TOPDNN_HARNESS_MACHINE_CHILD_TRIAL_H_
 
 #include <functional>
 #include <string>
@@ -26,4 +26,4 @@ std::string EndBySignal(int signal);
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_HARNESS_EXACT_CHILD_TRIAL_H_
+#endif  // TOPDNN_HARNESS_MACHINE_CHILD_TRIAL_H_

@@ -1,4 +1,4 @@
-#include "harness/exact/child_trial.h"
+#include "harness/machine/child_trial.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
