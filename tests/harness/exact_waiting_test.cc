@@ -54,7 +54,11 @@ TEST(ExactWaiting, AnImbalanceOfKnownSize) {
     // In units of kSteps: the shares take 1 + f, the team f, all 2 f.
     EXPECT_NEAR(static_cast<double>(ticks.shares) / static_cast<double>(ticks.teams), (1 + f) / f,
                 0.15 * (1 + f) / f);
-    EXPECT_NEAR(static_cast<double>(ticks.teams) / static_cast<double>(whole), 0.5, 0.1);
+    // Half of the time, or up to two thirds where both CPUs are threads of one core: the team's
+    // threads then slow each other down.
+    const double team = static_cast<double>(ticks.teams) / static_cast<double>(whole);
+    EXPECT_GT(team, 0.4);
+    EXPECT_LT(team, 0.72);
   }
 }
 
