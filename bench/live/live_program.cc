@@ -244,18 +244,10 @@ LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector
   LiveFold fold;
   const Clock::time_point begin = Clock::now();
   const int status = Watch(Spawn(arguments, variables), memory, fold, progress);
-  LiveProgram result;
-  result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  result.live = fold.Finish();
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  LiveProgram result = {ProgramEndOf(status), fold.Finish(), seconds};
   result.live.lost =
       static_cast<std::int64_t>(__atomic_load_n(&memory.head().lost, __ATOMIC_RELAXED));
-  if (WIFSIGNALED(status)) {
-    result.status = 128 + WTERMSIG(status);
-    result.end = fmt::format("was ended by signal {}", WTERMSIG(status));
-  } else if (WEXITSTATUS(status) != 0) {
-    result.status = WEXITSTATUS(status);
-    result.end = fmt::format("ended with status {}", result.status);
-  }
   return result;
 }
 

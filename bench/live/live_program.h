@@ -9,14 +9,13 @@
 #include <vector>
 
 #include "bench/live/live_trace.h"
+#include "bench/log/read/traced_command.h"
 
 namespace topdnn {
 
-struct LiveProgram {
+struct LiveProgram : ProgramEnd {
   LiveTrace live;
   double seconds = 0;  // wall time of the program
-  int status = 0;      // of the program; 128 + its signal if one ended it
-  std::string end;     // "ended with status 3", "was ended by signal 9"; empty for status 0
 };
 
 // Runs the program in `arguments` (found as the shell finds it) and waits for its end. Its standard

@@ -49,20 +49,15 @@ bool HasShadowStack() {
   return syscall(SYS_arch_prctl, kShadowStackStatus, &features) == 0 && (features & 1) != 0;
 }
 
-struct TouchedCode {
-  std::uint64_t start = 0, end = 0;  // addresses
-  std::uint64_t times = 0;
-};
-
 // Lines of all executions outside the code that is executed most often. Overlapping blocks count
 // once each, so the code that is executed often is at most as large as it seems.
-std::uint64_t LinesOfRareCode(std::vector<TouchedCode> code) {
+std::uint64_t LinesOfRareCode(std::vector<BlockCount> code) {
   constexpr std::uint64_t kLine = 64;
   std::stable_sort(code.begin(), code.end(),
-                   [](const TouchedCode& a, const TouchedCode& b) { return a.times > b.times; });
+                   [](const BlockCount& a, const BlockCount& b) { return a.times > b.times; });
   std::uint64_t often = 0;
   std::uint64_t lines = 0;
-  for (const TouchedCode& block : code) {
+  for (const BlockCount& block : code) {
     often += block.end - block.start;
     if (often <= kOftenExecutedBytes) continue;
     lines += block.times * ((block.end - 1) / kLine - block.start / kLine + 1);
@@ -72,21 +67,21 @@ std::uint64_t LinesOfRareCode(std::vector<TouchedCode> code) {
 
 // Counts distinct code once for all threads, and the rarer direction of each branch.
 void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
-  std::vector<TouchedCode> touched;
+  std::vector<BlockCount> touched;
   std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> branches;
   for (const Context* c : contexts) {
-    for (const auto& [start, end, times] : c->touched) touched.push_back({start, end, times});
+    touched.insert(touched.end(), c->touched.begin(), c->touched.end());
     for (const BranchCount& b : c->branches) {
       branches[b.address].first += b.taken;
       branches[b.address].second += b.not_taken;
     }
   }
-  std::sort(touched.begin(), touched.end(), [](const TouchedCode& a, const TouchedCode& b) {
+  std::sort(touched.begin(), touched.end(), [](const BlockCount& a, const BlockCount& b) {
     return std::pair(a.start, a.end) < std::pair(b.start, b.end);
   });
   std::uint64_t end = 0;
-  std::vector<TouchedCode> code;  // of all threads together
-  for (const TouchedCode& block : touched) {
+  std::vector<BlockCount> code;  // of all threads together
+  for (const BlockCount& block : touched) {
     if (block.end > end) counts->code_bytes += block.end - std::max(block.start, end);
     end = std::max(end, block.end);
     if (code.empty() || code.back().start != block.start) {

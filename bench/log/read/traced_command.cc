@@ -190,6 +190,15 @@ int WaitFor(pid_t child) {
 
 }  // namespace
 
+ProgramEnd ProgramEndOf(int waited) {
+  if (WIFSIGNALED(waited)) {
+    const int signal = WTERMSIG(waited);
+    return {128 + signal, fmt::format("was ended by signal {}", signal)};
+  }
+  const int status = WEXITSTATUS(waited);
+  return {status, status == 0 ? "" : fmt::format("ended with status {}", status)};
+}
+
 TracedCommand RunTraced(const std::vector<std::string>& arguments, int output) {
   Pipe log;
   Pipe report;
@@ -212,16 +221,7 @@ TracedCommand RunTraced(const std::vector<std::string>& arguments, int output) {
   Splitter splitter(output);
   ReadAll(log.end(0), splitter);
   const int status = WaitFor(child);
-  TracedCommand result;
-  result.trace = splitter.Finish();
-  if (WIFSIGNALED(status)) {
-    result.status = 128 + WTERMSIG(status);
-    result.end = fmt::format("was ended by signal {}", WTERMSIG(status));
-  } else if (WEXITSTATUS(status) != 0) {
-    result.status = WEXITSTATUS(status);
-    result.end = fmt::format("ended with status {}", result.status);
-  }
-  return result;
+  return {ProgramEndOf(status), splitter.Finish()};
 }
 
 }  // namespace topdnn

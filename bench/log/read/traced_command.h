@@ -10,10 +10,16 @@
 
 namespace topdnn {
 
-struct TracedCommand {
-  Trace trace;
-  int status = 0;   // of the program; 128 + its signal if one ended it
+// How a program ended.
+struct ProgramEnd {
+  int status = 0;   // 128 + its signal if one ended it
   std::string end;  // "ended with status 3", "was ended by signal 9"; empty for status 0
+};
+// From a status of waitpid(2).
+ProgramEnd ProgramEndOf(int waited);
+
+struct TracedCommand : ProgramEnd {
+  Trace trace;
 };
 
 // Runs the program in `arguments` (found as the shell finds it) with ONEDNN_VERBOSE, DNNL_VERBOSE
