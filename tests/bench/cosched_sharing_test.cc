@@ -178,7 +178,7 @@ TEST(CoschedTest, AJobThatFailsIsARowWithItsReason) {
                                      {"flood", "floods its control socket"},
                                      {"nosocket", "hangs", "10s"}};
   for (const auto& [name, message, timeout] : faults) {
-    const Case one(Job(1, 20) + Job(2, 500) + Job(3, 20));
+    const Case one(Job(1, 20) + Job(2, 3000) + Job(3, 20));
     setenv("FAKE_FAULTS", ("2:" + name).c_str(), 1);
     const Outcome outcome = one.Run("uncontrolled", {"--timeout", timeout});
     EXPECT_EQ(outcome.exit_status, 1) << name << outcome.output;
