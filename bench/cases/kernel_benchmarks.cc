@@ -73,7 +73,7 @@ void Load(const CaseKey& key, const AutoVariant& automatic, LoadedCase& loaded) 
                                              key.settled->RequestFor(key.op, key.threads), problem)
                           : KernelCase::Make(*variant, problem, key.threads);
   if (auto* refusal = std::get_if<Refusal>(&made)) {
-    loaded.refusal = refusal->reason;
+    (refusal->failed ? loaded.failure : loaded.refusal) = refusal->reason;
     return;
   }
   loaded.kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));

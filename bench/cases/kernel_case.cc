@@ -34,7 +34,7 @@ std::string EarlyRefusal(const std::string& backend, const KernelRequest& reques
   if (!reason.empty() || request.op->Find(request.execution, Arg::kWorkspace)) return reason;
   const KernelOrRefusal answer = MakeKernel(backend, request);
   const auto* refusal = std::get_if<Refusal>(&answer);
-  return refusal == nullptr ? std::string() : refusal->reason;
+  return refusal == nullptr || refusal->failed ? std::string() : refusal->reason;
 }
 
 std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::Make(const Variant& variant,

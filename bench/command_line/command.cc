@@ -12,6 +12,7 @@
 
 #include "bench/command_line/command_words.h"
 #include "bench/command_line/ending.h"
+#include "bench/command_line/kernel_trials.h"
 #include "bench/command_line/nearest.h"
 #include "bench/command_line/plugin_words.h"
 #include "bench/command_line/process_setup.h"
@@ -143,6 +144,7 @@ int Run(int argc, char** argv, std::error_code& output) {
   TheCommandLine() = JoinedWords(words);
   try {
     LoadPluginsOf(words);
+    TryKernelsOfLibraries();
     words = WithJoinedValues(std::move(words));
   } catch (const std::exception&) {
     return Explain(std::current_exception());

@@ -13,6 +13,7 @@
 #include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "bench/command_line/kernel_trials.h"
 #include "bench/workload/workload.h"
 #include "harness/text/style.h"
 #include "harness/text/table.h"
@@ -173,6 +174,7 @@ void PrintLines(const Plan& plan) {
 int RunPlan(PlanOptions options) {
   if (options.train && options.infer) throw UsageError("--train and --infer: take one of them");
   const std::string choice = ChooseInNetwork(options.workload, /*training=*/!options.infer);
+  UseKnownTrialsOnly();
   const Workload workload = PlanWorkload(options.workload, /*training=*/!options.infer);
   const Plan& plan = *workload.plan;
   if (options.repro) {

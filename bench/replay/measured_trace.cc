@@ -95,6 +95,7 @@ void MeasureRow(const TraceMeasuring& options, bool look_for_best, RowTopdown& t
   auto made =
       KernelCase::Make(std::string(kBackend), RequestFor(*row.problem, options.threads), problem);
   if (auto* refusal = std::get_if<Refusal>(&made)) {
+    row.failed = refusal->failed;
     row.reason = std::move(refusal->reason);
     return;
   }

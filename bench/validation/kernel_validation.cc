@@ -124,6 +124,7 @@ ValidationCase Validate(const std::string& backend, const Problem& problem, int 
   c.exact_allowance = problem.allowance;
   KernelOrRefusal made = MakeKernel(backend, request);
   if (const auto* refusal = std::get_if<Refusal>(&made)) {
+    if (refusal->failed) c.verdict = Status::kFailed;
     c.reason = refusal->reason;
     return c;
   }

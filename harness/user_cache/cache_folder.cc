@@ -129,7 +129,8 @@ bool RemoveIfThere(const fs::path& path) {
 
 // A file of this program, or the rest of an interrupted update.
 bool IsOwn(const std::string& name) {
-  for (const std::string_view file : {kSelectionFile, kBestFile, kChecksFile, kFormCostsFile}) {
+  for (const std::string_view file :
+       {kSelectionFile, kBestFile, kChecksFile, kFormCostsFile, kTrialsFile}) {
     if (name == file || (name.starts_with(file) && name.ends_with(kTemporarySuffix))) return true;
   }
   return false;

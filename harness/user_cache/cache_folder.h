@@ -19,6 +19,7 @@ inline constexpr const char* kSelectionFile = "selection.json";
 inline constexpr const char* kBestFile = "best.json";
 inline constexpr const char* kChecksFile = "checks.json";
 inline constexpr const char* kFormCostsFile = "form_costs.json";
+inline constexpr const char* kTrialsFile = "trials.json";
 
 class CacheFolder {
  public:

@@ -112,6 +112,9 @@ class Kernel {
 // The reason why a backend has no kernel for a request: "oneDNN 2.6.3 has no bf16 on AVX2".
 struct Refusal {
   std::string reason;
+  // The backend has a kernel, which does not work here: it crashes, hangs, or writes outside of its
+  // operands.
+  bool failed = false;
 };
 
 // The computation that `kernel` does when it was asked for `execution` of `op`: it recomputes if it

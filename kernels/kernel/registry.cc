@@ -14,6 +14,11 @@ namespace {
 // By operation and backend.
 constinit Registrations<std::pair<std::string, std::string>, KernelMaker> makers("kernel");
 
+KernelGate& Gate() {
+  static KernelGate gate;
+  return gate;
+}
+
 // Why an operand is too large for a library: some generated code addresses elements with 32-bit
 // offsets. The reference uses 64 bits throughout.
 std::string TooLarge(std::string_view backend, const Op& op, const Execution& execution) {
@@ -47,8 +52,20 @@ KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& reques
   if (std::string why = TooLarge(backend, *request.op, request.execution); !why.empty()) {
     return Refusal{std::move(why)};
   }
-  return (*make)(request);
+  KernelOrRefusal made = (*make)(request);
+  const auto* const kernel = std::get_if<std::unique_ptr<Kernel>>(&made);
+  if (kernel != nullptr && Gate().why_not) {
+    std::string why = Gate().why_not(backend, request, **kernel);
+    if (!why.empty()) made = Refusal{std::move(why), /*failed=*/true};
+  }
+  const auto* const refusal = std::get_if<Refusal>(&made);
+  if (refusal != nullptr && refusal->failed && Gate().report) {
+    Gate().report(request, refusal->reason);
+  }
+  return made;
 }
+
+void SetKernelGate(KernelGate gate) { Gate() = std::move(gate); }
 
 std::vector<std::string> Backends() {
   std::set<std::string> names;

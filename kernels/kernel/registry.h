@@ -7,6 +7,7 @@
 #ifndef TOPDNN_KERNELS_KERNEL_REGISTRY_H_
 #define TOPDNN_KERNELS_KERNEL_REGISTRY_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,17 @@ class KernelRegistration {
 
 // A kernel for the request, or a refusal: from the backend, or because nothing is registered.
 KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& request);
+
+// What MakeKernel calls in this program.
+struct KernelGate {
+  // Why a kernel must not run in this process; empty if it may.
+  std::function<std::string(std::string_view backend, const KernelRequest& request, Kernel& kernel)>
+      why_not;
+  // Gets each refusal of a kernel that does not work (Refusal::failed).
+  std::function<void(const KernelRequest& request, const std::string& reason)> report;
+};
+// Call it before the process starts threads.
+void SetKernelGate(KernelGate gate);
 
 // All backends with at least one operation, sorted.
 std::vector<std::string> Backends();

@@ -18,12 +18,12 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/check/fenced_memory.h"
 #include "kernels/check/kernel_problem.h"
 #include "kernels/kernel/failed_kernel.h"
 #include "kernels/kernel/run_failure.h"
 #include "kernels/kernel/thread_width.h"
 #include "kernels/op/problem.h"
-#include "kernels/plugin/fenced_memory.h"
 #include "kernels/plugin/library.h"
 #include "kernels/plugin/plugin_kernel.h"
 #include "kernels/reorder/store.h"
@@ -146,7 +146,8 @@ class FencedRun {
   FencedRun(PluginKernel& kernel, const Values& values, FencedPlace place)
       : kernel_(kernel), values_(values) {
     for (const KernelOperand& operand : kernel.operands()) {
-      memory_.try_emplace(operand.arg, NameOf(operand.arg), operand.desc.bytes(), place);
+      memory_.try_emplace(operand.arg, NameOf(operand.arg), operand.desc.bytes(), place)
+          .first->second.Poison();
     }
   }
 

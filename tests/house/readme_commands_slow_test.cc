@@ -85,11 +85,26 @@ std::string AsTried(std::string command) {
   return Replaced(command, "build/release/", Quoted(TOPDNN_BINARY_DIR) + "/");
 }
 
+// The first profile of a page makes the experiments of every profile, which take a minute together
+// where each page's profiles make them. `made`: whether it was there already.
+std::string WithExperimentsOnce(const std::string& command, bool& made) {
+  const std::string profile = "topdnn profile ";
+  if (command.find(profile) == std::string::npos ||
+      command.find("--no-experiments") != std::string::npos) {
+    return command;
+  }
+  const bool asked = command.find("--experiment") != std::string::npos ||
+                     command.find("--hot") != std::string::npos;
+  if (asked || !std::exchange(made, true)) return command;
+  return Replaced(command, profile, profile + "--no-experiments ");
+}
+
 class CommandsOfDocument : public testing::TestWithParam<std::string> {};
 
 TEST_P(CommandsOfDocument, EachSucceeds) {
   const TestFolder folder;
   const ReservedCpu cpu(TOPDNN_BINARY_DIR);
+  bool experiments = false;
   const auto page = ShellCommands(ReadSource(GetParam()).text);
   for (const std::string& command : CommandsToTry(page, CommandsBefore(GetParam()))) {
     const bool ranks = command.starts_with("mpirun ");
@@ -119,7 +134,8 @@ TEST_P(CommandsOfDocument, EachSucceeds) {
       CountLeftOut("commands", command, "needs two CPUs");
       continue;
     }
-    const std::string built = (ranks ? std::string(kMpirunVariables) : "") + AsTried(command);
+    const std::string built = (ranks ? std::string(kMpirunVariables) : "") +
+                              WithExperimentsOnce(AsTried(command), experiments);
     const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " +
                                      (several ? built : cpu.Run(built)));
     // A virtual machine may show its CPUs without a common cache.

@@ -1,4 +1,4 @@
-#include "kernels/plugin/fenced_memory.h"
+#include "kernels/check/fenced_memory.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -25,11 +25,12 @@ std::array<const FencedMemory*, 64> live;
 
 }  // namespace
 
-FencedMemory::FencedMemory(std::string_view name, std::size_t bytes, FencedPlace place)
+FencedMemory::FencedMemory(std::string_view name, std::size_t bytes, FencedPlace place,
+                           std::size_t alignment)
     : writes_(fmt::format("writes to its input {}", name)),
       leaves_(fmt::format("reads or writes outside of {}", name)),
       bytes_(bytes) {
-  const std::size_t needed = bytes + kReadable;
+  const std::size_t needed = RoundedUp(bytes, alignment) + RoundedUp(kReadable, alignment);
   const std::size_t inner = RoundedUp(needed, kPage);
   mapped_ = inner + 2 * kGuard;
   void* const memory =
@@ -40,8 +41,9 @@ FencedMemory::FencedMemory(std::string_view name, std::size_t bytes, FencedPlace
     munmap(first_, mapped_);
     throw std::bad_alloc();
   }
-  std::memset(first_ + kGuard, std::to_integer<int>(kPattern), inner);
   data_ = first_ + kGuard + (place == FencedPlace::kAtStart ? 0 : inner - needed);
+  std::fill(first_ + kGuard, data_, kPattern);
+  std::fill(data_ + bytes_, first_ + kGuard + inner, kPattern);
   *std::find(live.begin(), live.end() - 1, nullptr) = this;
 }
 

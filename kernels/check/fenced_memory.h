@@ -1,9 +1,9 @@
-// Memory of an operand between two areas that no code may touch, for the check of a plug-in. A
+// Memory of an operand between two areas that no code may touch, for a trial of a kernel. A
 // pattern fills the space between the operand and these areas. They are large, because a wrong
 // index or extent often misses by whole rows or images; they take addresses, but no memory.
 
-#ifndef TOPDNN_KERNELS_PLUGIN_FENCED_MEMORY_H_
-#define TOPDNN_KERNELS_PLUGIN_FENCED_MEMORY_H_
+#ifndef TOPDNN_KERNELS_CHECK_FENCED_MEMORY_H_
+#define TOPDNN_KERNELS_CHECK_FENCED_MEMORY_H_
 
 #include <cstddef>
 #include <string>
@@ -14,7 +14,7 @@ namespace topdnn {
 // The place of an operand between its guards.
 enum class FencedPlace {
   kAtStart,  // it begins right behind the first guard
-  kAtEnd,    // it ends kReadable bytes in front of the last one, aligned to its elements alone
+  kAtEnd,    // it ends kReadable bytes in front of the last one, or less than `alignment` more
 };
 
 class FencedMemory {
@@ -24,8 +24,9 @@ class FencedMemory {
   // Bytes of each guard.
   static constexpr std::size_t kGuard = std::size_t{1} << 20;
 
-  // `name` is that of the operand, for messages. Throws std::bad_alloc.
-  FencedMemory(std::string_view name, std::size_t bytes, FencedPlace place);
+  // Filled with zeros. `name` is that of the operand, for messages. Throws std::bad_alloc.
+  FencedMemory(std::string_view name, std::size_t bytes, FencedPlace place,
+               std::size_t alignment = 1);
   ~FencedMemory();
   FencedMemory(const FencedMemory&) = delete;
   FencedMemory& operator=(const FencedMemory&) = delete;
@@ -55,4 +56,4 @@ class FencedMemory {
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_KERNELS_PLUGIN_FENCED_MEMORY_H_
+#endif  // TOPDNN_KERNELS_CHECK_FENCED_MEMORY_H_
