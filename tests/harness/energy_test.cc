@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -208,6 +209,9 @@ TEST(EnergyTableTest, ShowsStepImagesAndOnlyLongStages) {
   EXPECT_THAT(text, HasSubstr("0.500"));  // Gops/W
   EXPECT_THAT(text, HasSubstr("3.20 images per joule"));
   EXPECT_THAT(text, testing::Not(HasSubstr("relu1")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("Snowflake")));
+  report.subject = {{"network", nlohmann::ordered_json("googlenet")}};
+  EXPECT_THAT(EnergyTableText(report, Style{}), HasSubstr("2017): 3.6 images per joule"));
   report.step.events[kMeterEvent] = 16.0;  // the whole machine
   EXPECT_THAT(EnergyTableText(report, Style{}), HasSubstr("2.00 images per joule"));
   report.step.events.clear();

@@ -145,6 +145,9 @@ TEST(IdentifyX86, DistinguishesSteppingsAndHybridCores) {
   EXPECT_EQ(named(0x000A06D1, 0), "granite_rapids");
   EXPECT_EQ(named(0x00090672, 0x20), "gracemont");
   EXPECT_EQ(named(0x00090672, 0x40), "alder_lake_p");
+  EXPECT_EQ(named(0x000B0671, 0x40), "raptor_lake_p");
+  EXPECT_EQ(named(0x000A06A4, 0x40), "meteor_lake_p");
+  EXPECT_EQ(named(0x000A06A4, 0x20), "crestmont");
   EXPECT_EQ(named(0x000B06D1, 0x40), "lunar_lake_p");
   EXPECT_EQ(named(0x000B06D1, 0x20), "skymont");
   EXPECT_EQ(named(0x000C0662, 0x40), "arrow_lake_p");
@@ -190,6 +193,7 @@ TEST(IdentifyArm, NamesNeoverseCores) {
   EXPECT_EQ(IdentifyArm(0x6D0FD490).microarchitecture, "neoverse_n2");  // Azure Cobalt 100
   EXPECT_EQ(IdentifyArm(0x6D0FD490).vendor, "Microsoft");
   EXPECT_EQ(IdentifyArm(0xC00FAC30).microarchitecture, "ampere_one");
+  EXPECT_EQ(IdentifyArm(0xC00FAC40).microarchitecture, "ampere_one");  // AmpereOneX
   EXPECT_EQ(IdentifyArm(0x4E0F0100).microarchitecture, "olympus");
   EXPECT_EQ(IdentifyArm(0x480FD010).microarchitecture, "tsv110");
   EXPECT_EQ(IdentifyArm(0x480FD490).microarchitecture, "");  // no other licensee's N2 is known

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "harness/report/registry.h"
@@ -30,6 +33,22 @@ std::optional<double> Quotient(std::optional<double> a, std::optional<double> b)
   return a && b && *b > 0 ? std::optional(*a / *b) : std::nullopt;
 }
 
+// Gokhale and others, "Snowflake: An efficient hardware accelerator for convolutional neural
+// networks", ISCAS 2017, abstract. "": no figures for this network.
+std::string PublishedText(const Report& report) {
+  const auto named = [&report](const char* network) {
+    return std::any_of(report.subject.begin(), report.subject.end(), [&](const auto& entry) {
+      return entry.first == "network" && entry.second.json() == network;
+    });
+  };
+  const double images = named("alexnet") ? 10.3 : named("googlenet") ? 3.6 : 0;
+  if (images == 0) return "";
+  return fmt::format(
+      "The accelerator Snowflake, as published (ISCAS 2017): {} images per joule,\n"
+      "  and 128 Gops/s at 9.48 W, which are 13.5 Gops/W.\n",
+      images);
+}
+
 }  // namespace
 
 std::string EnergyTableText(const Report& report, const Style& style) {
@@ -54,7 +73,8 @@ std::string EnergyTableText(const Report& report, const Style& style) {
   std::string text = "\n" + table.Text(style);
   if (const auto images = Quotient(report.items_per_step, Joules(report.step))) {
     text += fmt::format("{} images per joule. Gops: an addition or a multiplication is one.\n",
-                        ThreeDigits(*images));
+                        ThreeDigits(*images)) +
+            PublishedText(report);
   }
   return text;
 }

@@ -8,12 +8,12 @@ namespace topdnn {
 
 namespace {
 
-using Formulas = Level2Metrics<6, true, IdlePorts::kCounted, MemoryLevel3::kActivity>;
+using Formulas = Level2Metrics<6, true, IdlePorts::kOfStalls, MemoryLevel3::kClientAndPorts>;
 
 const TopdownRegistration kAlderLakeP({
     .cpu = "alder_lake_p",
     .alias = {"raptor_lake_p", "golden_cove"},
-    .source = "pmu-tools adl_glc_ratios.py; never run on this CPU",
+    .source = "pmu-tools adl_glc_ratios.py; Linux pmu-events alderlake; never run on this CPU",
     .note = "",
     .pipeline = {.slots = Formulas::kSlots,
                  .reorder_buffer = 512,

@@ -14,7 +14,9 @@
 
 namespace topdnn {
 
-enum class DeepCore { kIceLake, kGoldenCove, kRedwoodCove };
+// kGoldenCoveClient: pmu-tools adl_glc_ratios.py (TMA 4.7), which has no parts of the divider and
+// no latency of L1 hits.
+enum class DeepCore { kIceLake, kGoldenCove, kGoldenCoveClient, kRedwoodCove };
 
 template <DeepCore kCore>
 class IntelDeeper {
@@ -23,7 +25,7 @@ class IntelDeeper {
     std::vector<TopdownNode> nodes = FetchNodes();
     AddLoadNodes(nodes);
     AddStoreNodes(nodes);
-    if (kIce) return nodes;
+    if (kIce || kClient) return nodes;
     nodes.push_back(
         {"FP_Divider", 4, [](C e) { return OfCycles(e, "ARITH.FPDIV_ACTIVE"); }, "Divider"});
     nodes.push_back({"INT_Divider", 4,
@@ -71,9 +73,10 @@ class IntelDeeper {
       add("MEM_INST_RETIRED.SPLIT_STORES", 0x42D0);
     }
     if (kIce) return events;
-    add("ARITH.FPDIV_ACTIVE", 0x10001B0);
     add("XQ.FULL_CYCLES", 0x100012D);
     add("MEM_STORE_RETIRED.L2_HIT", 0x144);
+    if (kClient) return events;
+    add("ARITH.FPDIV_ACTIVE", 0x10001B0);
     add("MEM_INST_RETIRED.ALL_LOADS", 0x81D0);
     add("MEM_LOAD_RETIRED.FB_HIT", 0x40D1);
     add("MEM_LOAD_RETIRED.L1_MISS", 0x8D1);
@@ -84,6 +87,7 @@ class IntelDeeper {
   using C = const TopdownCounts&;
 
   static constexpr bool kIce = kCore == DeepCore::kIceLake;
+  static constexpr bool kClient = kCore == DeepCore::kGoldenCoveClient;
   static constexpr bool kRedwood = kCore == DeepCore::kRedwoodCove;
   static constexpr const char* kCode = kIce ? "ICACHE_16B.IFDATA_STALL" : "ICACHE_DATA.STALLS";
   static constexpr const char* kCodeTags = kIce ? "ICACHE_64B.IFTAG_STALL" : "ICACHE_TAG.STALLS";
@@ -158,7 +162,7 @@ class IntelDeeper {
            },
            kL1});
     }
-    if (!kIce) {
+    if (!kIce && !kClient) {
       nodes.push_back({"L1_Latency_Dependency", 4,
                        [](C e) {
                          const MaybeValue hits = e("MEM_INST_RETIRED.ALL_LOADS") -

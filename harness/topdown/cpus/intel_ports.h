@@ -17,19 +17,19 @@ inline constexpr std::string_view kRefinesCore = "Core_Bound";
 // How to compute the cycles in which no port works.
 enum class IdlePorts {
   kCounted,             // counted by the event: Ice Lake-SP
-  kOfStalls,            // as a share of the stalls that wait for no load: Sapphire Rapids
+  kOfStalls,            // as a share of the stalls that wait for no load: Golden Cove
   kWithoutSerializing,  // minus those caused by a serializing instruction: Granite Rapids
 };
 
 // Ice Lake-SP and later. `kDivider`: the event of its busy cycles. AMX is counted since Sapphire
-// Rapids.
-template <EventLiteral kDivider, IdlePorts kIdle>
+// Rapids, on servers.
+template <EventLiteral kDivider, IdlePorts kIdle, bool kAmx = (kIdle != IdlePorts::kCounted)>
 class IntelPorts {
  public:
   static std::vector<TopdownNode> Nodes() {
     std::vector<TopdownNode> nodes = {
         {"Divider", 3, [](C e) { return e(kDivider.text) / Cycles(e); }, kRefinesCore}};
-    if (kIdle != IdlePorts::kCounted) {
+    if (kAmx) {
       nodes.push_back(
           {"AMX_Busy", 3, [](C e) { return e("EXE.AMX_BUSY") / Cycles(e); }, kRefinesCore});
     }

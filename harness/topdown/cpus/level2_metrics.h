@@ -18,6 +18,7 @@ namespace topdnn {
 enum class MemoryLevel3 {
   kActivity,          // MEMORY_ACTIVITY: nested stalls
   kActivityAndPorts,  // and the parts of Core_Bound, and what lies deeper: servers
+  kClientAndPorts,    // the same without AMX: clients
   kStalls,            // MEMORY_STALLS: stalls by the level that answers (Lion Cove)
 };
 
@@ -64,7 +65,7 @@ class Level2Metrics {
                       "spr::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"});
     events.push_back({"INT_MISC.UOP_DROPPING", 0x10AD, "", "spr::INT_MISC:UOP_DROPPING"});
     AddActivityEvents(events);
-    if (kLevel3 != MemoryLevel3::kActivityAndPorts) return events;
+    if (kLevel3 == MemoryLevel3::kActivity) return events;
     AddPortEvents(events);
     return Joined(std::move(events), Deeper::Events(kRedwood ? "" : "spr"));
   }
@@ -73,9 +74,12 @@ class Level2Metrics {
   using C = const TopdownCounts&;
 
   static constexpr EventLiteral kDivider = "ARITH.DIV_ACTIVE";
-  using Ports = IntelPorts<kDivider, kIdle>;
+  static constexpr bool kClient = kLevel3 == MemoryLevel3::kClientAndPorts;
+  using Ports = IntelPorts<kDivider, kIdle, !kClient>;
   static constexpr bool kRedwood = kIdle == IdlePorts::kWithoutSerializing;
-  using Deeper = IntelDeeper<kRedwood ? DeepCore::kRedwoodCove : DeepCore::kGoldenCove>;
+  using Deeper = IntelDeeper<kRedwood  ? DeepCore::kRedwoodCove
+                             : kClient ? DeepCore::kGoldenCoveClient
+                                       : DeepCore::kGoldenCove>;
 
   // Level 3 is in fractions of cycles. Lion Cove (pmu-tools lnl_lnc_ratios.py; Linux pmu-events
   // lunarlake).
@@ -103,7 +107,7 @@ class Level2Metrics {
 
   static void AddPortEvents(std::vector<TopdownEvent>& events) {
     events.push_back({kDivider.text, 0x10009B0, "", "spr::ARITH:DIV_ACTIVE"});
-    events.push_back({"EXE.AMX_BUSY", 0x2B7, "", ""});
+    if (!kClient) events.push_back({"EXE.AMX_BUSY", 0x2B7, "", ""});
     events.push_back({"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 0x80A6, "", ""});
     events.push_back({"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "spr::EXE_ACTIVITY:1_PORTS_UTIL"});
     events.push_back({"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "spr::EXE_ACTIVITY:2_PORTS_UTIL"});
@@ -145,7 +149,7 @@ class Level2Metrics {
     nodes.push_back({"DRAM_Bound", 3, L3Missing, kMemory});
     nodes.push_back({"Store_Bound", 3,
                      [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }, kMemory});
-    if (kLevel3 != MemoryLevel3::kActivityAndPorts) return;
+    if (kLevel3 == MemoryLevel3::kActivity) return;
     nodes = Joined(Joined(std::move(nodes), Ports::Nodes()), Deeper::Nodes());
   }
 

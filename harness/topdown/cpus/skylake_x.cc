@@ -1,5 +1,8 @@
 // Skylake-SP and Cascade Lake: four slots per cycle, no PERF_METRICS register.
 
+#include <algorithm>
+#include <vector>
+
 #include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/cpus/intel_ports.h"
 #include "harness/topdown/metric.h"
@@ -80,6 +83,122 @@ std::vector<TopdownNode> PortNodes() {
       {"Ports_Utilized_3m", 3, Ports3AndMore, kRefinesCore}};
 }
 
+// The front end at level 3, and level 4, as fractions of cycles. Left out are nodes whose source
+// needs measured latencies, the core's frequency, or events with a value in a register of their
+// own.
+constexpr char kLockedLoads[] = "MEM_INST_RETIRED.LOCK_LOADS";
+constexpr char kManyReads[] = "OFFCORE_REQUESTS_OUTSTANDING.ALL_DATA_RD:c4";
+constexpr char kReads[] = "OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DATA_RD";
+constexpr char kOwnership[] = "OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DEMAND_RFO";
+
+MaybeValue Least(const MaybeValue& a, const MaybeValue& b) {
+  return a.get() && b.get() ? MaybeValue(std::min(*a.get(), *b.get())) : MaybeValue();
+}
+MaybeValue Positive(const MaybeValue& a) {
+  return a.get() ? MaybeValue(std::max(*a.get(), 0.0)) : a;
+}
+MaybeValue Cycles(C e) { return e("CPU_CLK_UNHALTED.THREAD"); }
+// At most the cycles with a load under way of which none misses the first cache.
+MaybeValue WithinHits(C e, const MaybeValue& cycles) {
+  return Least(cycles,
+               Positive(e("CYCLE_ACTIVITY.CYCLES_MEM_ANY") - e("CYCLE_ACTIVITY.CYCLES_L1D_MISS"))) /
+         Cycles(e);
+}
+MaybeValue LocksOfStores(C e) { return e(kLockedLoads) / e("MEM_INST_RETIRED.ALL_STORES"); }
+MaybeValue Owning(C e) { return 11 * e("L2_RQSTS.RFO_HIT") + Least(Cycles(e), e(kOwnership)); }
+
+// Cycles of the core, of which each of two hardware threads has half.
+MaybeValue CoreCycles(C e) { return e.smt() ? e("CPU_CLK_UNHALTED.THREAD_ANY") / 2 : Cycles(e); }
+
+std::vector<TopdownNode> DeeperNodes() {
+  return {
+      {"ICache_Misses", 3,
+       [](C e) {
+         return (e("ICACHE_16B.IFDATA_STALL") + 2 * e("ICACHE_16B.IFDATA_STALL:c1:e1")) / Cycles(e);
+       },
+       "Fetch_Latency"},
+      {"ITLB_Misses", 3, [](C e) { return e("ICACHE_64B.IFTAG_STALL") / Cycles(e); },
+       "Fetch_Latency"},
+      {"DSB_Switches", 3, [](C e) { return e("DSB2MITE_SWITCHES.PENALTY_CYCLES") / Cycles(e); },
+       "Fetch_Latency"},
+      {"LCP", 3, [](C e) { return e("ILD_STALL.LCP") / Cycles(e); }, "Fetch_Latency"},
+      {"MITE", 3,
+       [](C e) {
+         return (e("IDQ.ALL_MITE_CYCLES_ANY_UOPS") - e("IDQ.ALL_MITE_CYCLES_4_UOPS")) /
+                CoreCycles(e) / 2;
+       },
+       "Fetch_Bandwidth"},
+      {"Split_Stores", 4, [](C e) { return e("MEM_INST_RETIRED.SPLIT_STORES") / CoreCycles(e); },
+       "Store_Bound"},
+      {"DTLB_Store", 4,
+       [](C e) {
+         return (9 * e("DTLB_STORE_MISSES.STLB_HIT:c1") + e("DTLB_STORE_MISSES.WALK_ACTIVE")) /
+                CoreCycles(e);
+       },
+       "Store_Bound"},
+      {"DTLB_Load", 4,
+       [](C e) {
+         return WithinHits(
+             e, 9 * e("DTLB_LOAD_MISSES.STLB_HIT:c1") + e("DTLB_LOAD_MISSES.WALK_ACTIVE"));
+       },
+       "L1_Bound"},
+      {"Store_Fwd_Blk", 4, [](C e) { return 13 * e("LD_BLOCKS.STORE_FORWARD") / Cycles(e); },
+       "L1_Bound"},
+      {"L1_Latency_Dependency", 4,
+       [](C e) {
+         return WithinHits(e, 0.4 * (e("MEM_INST_RETIRED.ALL_LOADS") -
+                                     e("MEM_LOAD_RETIRED.FB_HIT") - e("MEM_LOAD_RETIRED.L1_MISS")));
+       },
+       "L1_Bound"},
+      {"Lock_Latency", 4,
+       [](C e) {
+         return (12 * Positive(e(kLockedLoads) - e("L2_RQSTS.ALL_RFO")) +
+                 LocksOfStores(e) * Owning(e)) /
+                Cycles(e);
+       },
+       "L1_Bound"},
+      {"SQ_Full", 4,
+       [](C e) {
+         return e("OFFCORE_REQUESTS_BUFFER.SQ_FULL") /
+                (e.smt() ? e("CPU_CLK_UNHALTED.THREAD_ANY") : Cycles(e));
+       },
+       "L3_Bound"},
+      {"MEM_Bandwidth", 4, [](C e) { return Least(Cycles(e), e(kManyReads)) / Cycles(e); },
+       "DRAM_Bound"},
+      {"MEM_Latency", 4,
+       [](C e) { return Least(Cycles(e), e(kReads)) / Cycles(e) - e.Node("MEM_Bandwidth"); },
+       "DRAM_Bound"},
+      {"Store_Latency", 4, [](C e) { return (1 - LocksOfStores(e)) * Owning(e) / Cycles(e); },
+       "Store_Bound"}};
+}
+
+std::vector<TopdownEvent> DeeperEvents() {
+  return {{"ICACHE_16B.IFDATA_STALL", 0x480, "", "skx::ICACHE_16B:IFDATA_STALL"},
+          {"ICACHE_16B.IFDATA_STALL:c1:e1", 0x1040480, "", "skx::ICACHE_16B:IFDATA_STALL:c=1:e=1"},
+          {"ICACHE_64B.IFTAG_STALL", 0x483, "", "skx::ICACHE_64B:IFTAG_STALL"},
+          {"DSB2MITE_SWITCHES.PENALTY_CYCLES", 0x2AB, "", "skx::DSB2MITE_SWITCHES:PENALTY_CYCLES"},
+          {"ILD_STALL.LCP", 0x187, "DECODE.LCP", "skx::ILD_STALL:LCP"},
+          {"IDQ.ALL_MITE_CYCLES_ANY_UOPS", 0x1002479, "", "skx::IDQ:ALL_MITE_CYCLES_ANY_UOPS"},
+          {"IDQ.ALL_MITE_CYCLES_4_UOPS", 0x4002479, "", "skx::IDQ:ALL_MITE_CYCLES_4_UOPS"},
+          {"MEM_INST_RETIRED.SPLIT_STORES", 0x42D0, "", "skx::MEM_INST_RETIRED:SPLIT_STORES"},
+          {"DTLB_STORE_MISSES.STLB_HIT:c1", 0x1002049, "", "skx::DTLB_STORE_MISSES:STLB_HIT:c=1"},
+          {"DTLB_STORE_MISSES.WALK_ACTIVE", 0x1001049, "", "skx::DTLB_STORE_MISSES:WALK_ACTIVE"},
+          {"CYCLE_ACTIVITY.CYCLES_MEM_ANY", 0x100010A3, "", "skx::CYCLE_ACTIVITY:CYCLES_MEM_ANY"},
+          {"CYCLE_ACTIVITY.CYCLES_L1D_MISS", 0x80008A3, "", "skx::CYCLE_ACTIVITY:CYCLES_L1D_MISS"},
+          {"DTLB_LOAD_MISSES.STLB_HIT:c1", 0x1002008, "", "skx::DTLB_LOAD_MISSES:STLB_HIT:c=1"},
+          {"DTLB_LOAD_MISSES.WALK_ACTIVE", 0x1001008, "", "skx::DTLB_LOAD_MISSES:WALK_ACTIVE"},
+          {"LD_BLOCKS.STORE_FORWARD", 0x203, "", "skx::LD_BLOCKS:STORE_FORWARD"},
+          {"MEM_INST_RETIRED.ALL_LOADS", 0x81D0, "", "skx::MEM_INST_RETIRED:ALL_LOADS"},
+          {"MEM_INST_RETIRED.ALL_STORES", 0x82D0, "", "skx::MEM_INST_RETIRED:ALL_STORES"},
+          {kLockedLoads, 0x21D0, "", "skx::MEM_INST_RETIRED:LOCK_LOADS"},
+          {"L2_RQSTS.ALL_RFO", 0xE224, "", "skx::L2_RQSTS:ALL_RFO"},
+          {"L2_RQSTS.RFO_HIT", 0xC224, "", "skx::L2_RQSTS:RFO_HIT"},
+          {"OFFCORE_REQUESTS_BUFFER.SQ_FULL", 0x1B2, "", "skx::OFFCORE_REQUESTS_BUFFER:SQ_FULL"},
+          {kManyReads, 0x4000860, "", "skx::OFFCORE_REQUESTS_OUTSTANDING:ALL_DATA_RD:c=4"},
+          {kReads, 0x1000860, "", "skx::OFFCORE_REQUESTS_OUTSTANDING:ALL_DATA_RD:c=1"},
+          {kOwnership, 0x1000460, "", "skx::OFFCORE_REQUESTS_OUTSTANDING:DEMAND_RFO:c=1"}};
+}
+
 const TopdownRegistration kSkylakeX({
     .cpu = "skylake_x",
     .alias = {"cascade_lake", "cascade_lake_x", "cooper_lake_x"},
@@ -119,7 +238,7 @@ const TopdownRegistration kSkylakeX({
                {kOneAndMore, 0x10002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_1"},
                {kTwoAndMore, 0x20002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_2"},
                {kThreeAndMore, 0x30002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_3"}},
-        Level3::Events("skx", {kBuffersFull.text, 0x1000248, "", "skx::L1D_PEND_MISS:FB_FULL:c=1"})),
+        Joined(Level3::Events("skx", {kBuffersFull.text, 0x1000248, "", "skx::L1D_PEND_MISS:FB_FULL:c=1"}), DeeperEvents())),
     .paths =
         {{"general counters",
           Joined<TopdownNode>({{"Frontend_Bound", 1, [](C e) { return e("IDQ_UOPS_NOT_DELIVERED.CORE") / Slots(e); }},
@@ -142,7 +261,7 @@ const TopdownRegistration kSkylakeX({
                      Slots(e);
             }},
            {"Light_Operations", 2, Level2Rest::LightOperations}},
-           Joined<TopdownNode>(Level3::Nodes(), PortNodes()))}},
+           Joined(Joined(Level3::Nodes(), PortNodes()), DeeperNodes()))}},
     .extras = IntelExtras("skx", false),
 });
 
