@@ -5,11 +5,13 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
@@ -17,10 +19,13 @@
 #include "bench/studies/compare/compared_results.h"
 #include "bench/studies/compare/comparison.h"
 #include "bench/studies/compare/comparison_report.h"
+#include "bench/studies/compare/exact_comparison.h"
+#include "bench/studies/compare/exact_report.h"
 #include "bench/studies/compare/rerun.h"
 #include "bench/studies/results/result_file.h"
 #include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
+#include "harness/text/one_line.h"
 #include "harness/text/style.h"
 
 namespace topdnn {
@@ -32,6 +37,8 @@ struct CompareOptions {
   std::string b;
   std::string json;
   std::optional<std::string> fail_above;
+  bool exact = false;
+  std::map<std::string, std::optional<std::string>> growth_limits;  // by kComparedCounts
   bool all = false;
   bool rerun = false;
   std::optional<std::int64_t> repeats;
@@ -66,8 +73,9 @@ void MeasureAgain(const CompareOptions& options, ComparedResults& results) {
         results);
 }
 
-// The fraction of "3" or "3%".
-std::optional<double> FractionOf(const std::optional<std::string>& percent) {
+// The fraction of "3" or "3%", the value of the option.
+std::optional<double> FractionOf(const std::string& option,
+                                 const std::optional<std::string>& percent) {
   if (!percent) return std::nullopt;
   const bool sign = percent->ends_with('%');
   const char* const end = percent->data() + percent->size() - (sign ? 1 : 0);
@@ -76,15 +84,52 @@ std::optional<double> FractionOf(const std::optional<std::string>& percent) {
   constexpr double kMost = 1e6;
   if (error != std::errc{} || stop != end || !(value >= 0 && value <= kMost)) {
     throw UsageError(
-        fmt::format("--fail-above {}: must be a percentage of 0 or more, such as 3%", *percent));
+        fmt::format("{} {}: must be a percentage of 0 or more, such as 3%", option, *percent));
   }
   return value / 100;
 }
 
+std::string LimitOption(const std::string& count) { return "--fail-above-" + count; }
+
+// Throws UsageError if an option does not go with --exact, or not without it.
+void CheckExact(const CompareOptions& options) {
+  if (options.exact && options.fail_above) {
+    throw UsageError("--fail-above: --exact compares no times: give --fail-above-instructions");
+  }
+  if (options.exact && options.rerun) {
+    throw UsageError("--rerun: measures times, and --exact compares none: leave one of them out");
+  }
+  for (const auto& [count, limit] : options.growth_limits) {
+    if (limit && !options.exact) {
+      throw UsageError(LimitOption(count) + ": compares exact counts: add --exact");
+    }
+  }
+}
+
+int RunExact(const CompareOptions& options) {
+  GrowthLimits limits;
+  for (const auto& [count, limit] : options.growth_limits) {
+    const std::optional<double> fraction = FractionOf(LimitOption(count), limit);
+    if (fraction) limits[count] = *fraction;
+  }
+  const ExactComparison comparison = CompareExact(ReadBaseline(options.a), ReadBaseline(options.b));
+  const std::vector<std::string> exceeded = Exceeded(comparison, limits);
+  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
+  fmt::print(stream, "{}", ExactText(comparison, options.all, DetectStyle(stream)));
+  for (const std::string& line : exceeded) fmt::print(stream, "{}\n", OneLine(line));
+  if (!options.json.empty()) {
+    WriteFileAtomically(options.json, JsonText(ExactJson(comparison, options.a, options.b)));
+  }
+  if (!exceeded.empty()) return kExitWrong;
+  return !limits.empty() && comparison.Uncounted() > 0 ? kExitCannotTell : kExitGood;
+}
+
 int RunCompare(const CompareOptions& options) {
-  const std::optional<double> fail_above = FractionOf(options.fail_above);
+  const std::optional<double> fail_above = FractionOf("--fail-above", options.fail_above);
   CheckOutputs({options.json}, {options.a, options.b});
   CheckRerun(options);
+  CheckExact(options);
+  if (options.exact) return RunExact(options);
   ComparedResults results = PairResults(ReadResult(options.a), ReadResult(options.b));
   if (options.rerun) MeasureAgain(options, results);
   Comparison comparison = CompareResults(results);
@@ -101,13 +146,25 @@ int RunCompare(const CompareOptions& options) {
 
 std::function<int()> ConfigureCompare(CommandParser& parser) {
   auto options = std::make_shared<CompareOptions>();
-  parser.Require("A FILE", options->a,
-                 "a profile's JSON, a sweep's folder, a trace's JSON, or Google Benchmark's JSON");
+  parser.Require(
+      "A FILE", options->a,
+      "a profile's JSON, a sweep's folder, a trace's JSON, Google Benchmark's JSON, or with "
+      "--exact a baseline");
   parser.Require("B FILE", options->b, "the result to compare with A, of the same kind");
   parser.Add("--fail-above PERCENT", options->fail_above,
              "exit with status 1 if the step, or a stage that differs, is slower in B by more than "
              "this: the lower end of the 95 % interval of its ratio is above 1 + PERCENT / 100; "
              "with status 4 if the interval holds both 1 and that");
+  parser.AddFlag(
+      "--exact", options->exact,
+      "compare what the stages execute, in two files of profile --exact-baseline, instead "
+      "of times");
+  for (const char* count : kComparedCounts) {
+    parser.Add(LimitOption(count) + " PERCENT", options->growth_limits[count],
+               fmt::format("with --exact, exit with status 1 if the {} of the step or of a stage "
+                           "grew by more than this",
+                           count));
+  }
   parser.AddFlag("--all", options->all, "print all rows and ceilings, not only the longest");
   parser.AddFlag("--rerun", options->rerun,
                  "run the commands of both profiles again on this machine, in turns, and compare "

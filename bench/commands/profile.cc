@@ -2,17 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/profile/exact_counts.h"
 #include "bench/profile/experiments.h"
 #include "bench/profile/measured_profile.h"
 #include "bench/profile/profile_options.h"
 #include "bench/profile/profile_report.h"
+#include "harness/files/atomic_file.h"
 #include "harness/report/registry.h"
 #include "harness/report/stage_table.h"
 #include "harness/text/style.h"
@@ -23,12 +27,23 @@ namespace {
 
 constexpr std::int64_t kHotLoops = 2;  // of --hot without a number
 
+// Counts without timing, and writes the baseline.
+int RunCounts(const ProfileOptions& options, ProgressLine& progress) {
+  const nlohmann::ordered_json counts = CountProfile(options, progress);
+  progress.Erase();
+  WriteFileAtomically(options.exact_baseline, ExactBaselineText(counts));
+  std::FILE* const stream = options.exact_baseline == kStandardOutput ? stderr : stdout;
+  fmt::print(stream, "{}", ExactSummary(counts));
+  return kExitGood;
+}
+
 int RunProfile(const ProfileOptions& options) {
   CheckOptions(options);
   InterruptFlag();
   Style progress_style = DetectStyle(stderr);
   progress_style.terminal = progress_style.terminal && !options.console.quiet;
   ProgressLine progress(progress_style);
+  if (!options.exact_baseline.empty()) return RunCounts(options, progress);
   const std::string replayed = ReplayedFile(options.counters);
   MeasuredProfile measured = replayed.empty() ? MeasureProfile(options, ChooseInNetwork, progress)
                                               : ReplayProfile(options, replayed);
@@ -76,6 +91,9 @@ void AddReportOptions(CommandParser& parser, ProfileOptions& options) {
     if (table.shown != TableReport::Shown::kOnRequest) continue;
     parser.AddFlag("--" + table.name, options.tables[table.name], table.help);
   }
+  parser.Add("--exact-baseline FILE", options.exact_baseline,
+             "count what each stage executes, and write it to this file for compare --exact; "
+             "nothing is timed; - is standard output");
   parser.Add("--record FILE", options.record,
              "write the raw samples to this file, for replay; - is standard output");
   for (const FileReport& file : FileReports()) {

@@ -14,10 +14,12 @@
 #include "bench/command_line/interrupt.h"
 #include "bench/machine/libraries.h"
 #include "bench/machine/measured_ceilings.h"
+#include "bench/profile/exact_counts.h"
 #include "bench/profile/fed_steps.h"
 #include "bench/profile/generated_code.h"
 #include "bench/profile/quiet_start.h"
 #include "bench/profile/width_one_count.h"
+#include "bench/validation/step_check.h"
 #include "bench/workload/images.h"
 #include "bench/workload/sources.h"
 #include "harness/exact/counter.h"
@@ -31,6 +33,7 @@
 #include "harness/statistics/counting.h"
 #include "harness/text/errors.h"
 #include "harness/topdown/perf_events.h"
+#include "kernels/kernel/thread_width.h"
 
 namespace topdnn {
 
@@ -222,6 +225,35 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   measured.source_notes = sources.notes;
   if (options.workload.variants) measured.choice = {chosen, *options.workload.variants};
   return measured;
+}
+
+nlohmann::ordered_json CountProfile(ProfileOptions options, ProgressLine& progress) {
+  if (const Availability exact = ExactCounter::Probe(); !exact.works) {
+    throw NothingMeasured("--exact-baseline: " + exact.reason);
+  }
+  const GeneratedCode code_names;
+  progress.Show("planning");
+  FitToData(options.workload);
+  Workload workload = MakeWorkload(options.workload, options.training());
+  TrainingImages images(options.workload, workload);
+  nlohmann::ordered_json subject = SubjectOf(options, workload);
+  subject["data"] = images.source();
+  subject["seed"] = options.workload.seed;
+  progress.Show("counting the stages");
+  // The first step does what happens only once. From a plan that has not run yet, the second one
+  // has the same data in each process.
+  {
+    const ThreadWidth width(workload.plan->threads());
+    images.FillNext(*workload.plan);
+    workload.plan->Run();
+  }
+  const std::vector<RegionBlocks> regions =
+      CountStageBlocks(*workload.plan, images, &InterruptFlag());
+  if (Interrupted()) throw Interruption();
+  progress.Show("checking every stage against the reference");
+  RequireStep(options.workload, options.training(), *workload.plan);
+  return ExactCountsJson(*workload.plan, regions, code_names.Names(),
+                         MachineJson(DescribeMachine(), {}), subject);
 }
 
 MeasuredProfile ReplayProfile(ProfileOptions options, const std::string& file) {

@@ -40,6 +40,26 @@ void CheckExperiment(const ProfileOptions& options, const std::string& name) {
   }
 }
 
+void CheckExactBaseline(const ProfileOptions& options) {
+  const bool other_file = std::any_of(options.files.begin(), options.files.end(),
+                                      [](const auto& file) { return !file.second.empty(); });
+  if (other_file || !options.record.empty() || options.hot || !options.experiments.empty()) {
+    throw UsageError(
+        "--exact-baseline: only counts, and writes this file alone: leave out the other files, "
+        "--hot and --experiment");
+  }
+  if (options.counters != "auto" && options.counters != "exact") {
+    throw UsageError(fmt::format(
+        "--exact-baseline: the stages are counted exactly: take --counters exact, not {}",
+        options.counters));
+  }
+  if (options.workload.backend == kAutoBackend) {
+    throw UsageError(
+        "--exact-baseline: --backend auto chooses kernels by their times, so another run may count "
+        "others: name a backend");
+  }
+}
+
 }  // namespace
 
 bool ProfileOptions::default_experiments() const {
@@ -48,7 +68,7 @@ bool ProfileOptions::default_experiments() const {
 }
 
 std::vector<std::string> ProfileOptions::Outputs() const {
-  std::vector<std::string> paths = {record};
+  std::vector<std::string> paths = {record, exact_baseline};
   for (const auto& [name, path] : files) paths.push_back(path);
   return paths;
 }
@@ -113,6 +133,7 @@ void CheckOptions(const ProfileOptions& options) {
     throw UsageError(fmt::format(
         "--hot: the loops are counted exactly: take --counters exact, not {}", options.counters));
   }
+  if (!options.exact_baseline.empty()) CheckExactBaseline(options);
   CheckInputOptions(options.input);
   if (!options.energy.empty()) {
     if (!ReplayedFile(options.counters).empty()) {

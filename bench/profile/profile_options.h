@@ -34,6 +34,7 @@ struct ProfileOptions {
   bool scale_counts = false;
   bool no_isolated = false;
   std::string record;
+  std::string exact_baseline;                // the file; empty: not asked for
   std::map<std::string, std::string> files;  // by name of the report; empty: not asked for
   std::vector<std::string> exports;          // "FORMAT=FILE" each
   std::map<std::string, bool> tables;        // those shown on request

@@ -12,24 +12,6 @@ namespace topdnn {
 
 namespace {
 
-std::string TextOf(const Instruction& i) {
-  static const ZydisFormatter formatter = [] {
-    ZydisFormatter f;
-    ZydisFormatterInit(&f, ZYDIS_FORMATTER_STYLE_INTEL);
-    ZydisFormatterSetProperty(&f, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
-    return f;
-  }();
-  char text[256];
-  if (!ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &i.raw, i.operands,
-                                                    i.raw.operand_count_visible, text, sizeof text,
-                                                    i.address, nullptr))) {
-    return ZydisMnemonicGetString(i.raw.mnemonic);
-  }
-  static const std::regex size(R"((zmmword|ymmword|xmmword|qword|dword|word|byte) ptr ([c-g]s:)?)");
-  static const std::regex zeros(R"(0x0+([0-9a-fA-F]))");
-  return std::regex_replace(std::regex_replace(std::string(text), size, ""), zeros, "0x$1");
-}
-
 bool OnStack(const Instruction& i, bool writes) {
   const auto operands = OperandsOf(i);
   const bool vector = std::any_of(operands.begin(), operands.end(), [](const auto* o) {
@@ -79,6 +61,33 @@ Repetition RepetitionAt(const std::vector<std::string>& forms, std::size_t at) {
 
 }  // namespace
 
+std::string TextOf(const Instruction& i, std::uint64_t origin) {
+  static const ZydisFormatter formatter = [] {
+    ZydisFormatter f;
+    ZydisFormatterInit(&f, ZYDIS_FORMATTER_STYLE_INTEL);
+    ZydisFormatterSetProperty(&f, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
+    return f;
+  }();
+  char text[256];
+  if (!ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &i.raw, i.operands,
+                                                    i.raw.operand_count_visible, text, sizeof text,
+                                                    i.address - origin, nullptr))) {
+    return ZydisMnemonicGetString(i.raw.mnemonic);
+  }
+  static const std::regex size(R"((zmmword|ymmword|xmmword|qword|dword|word|byte) ptr ([c-g]s:)?)");
+  static const std::regex zeros(R"(0x0+([0-9a-fA-F]))");
+  static const std::regex before(R"(0xffffffff[0-9a-f]{8})");
+  std::string line =
+      std::regex_replace(std::regex_replace(std::string(text), size, ""), zeros, "0x$1");
+  // A place before the origin is a large unsigned number.
+  for (std::smatch match; std::regex_search(line, match, before);) {
+    const auto place = std::stoull(match.str(), nullptr, 16);
+    line.replace(static_cast<std::size_t>(match.position()),
+                 static_cast<std::size_t>(match.length()), fmt::format("-{:#x}", -place));
+  }
+  return line;
+}
+
 bool IsSpill(const Instruction& i) { return OnStack(i, true); }
 
 std::vector<std::string> ListingOf(const std::vector<PathInstruction>& path, std::size_t lines) {
@@ -97,7 +106,7 @@ std::vector<std::string> ListingOf(const std::vector<PathInstruction>& path, std
                                                 : "|";
       const std::string_view mark = MarkOf(i);
       std::string line = fmt::format(
-          "{:>6x} {:>5} {}", static_cast<std::int64_t>(i.address - begin), count, TextOf(i));
+          "{:>6x} {:>5} {}", static_cast<std::int64_t>(i.address - begin), count, TextOf(i, begin));
       if (!mark.empty()) line = fmt::format("{:<60} ; {}", line, mark);
       listing.push_back(std::move(line));
     }

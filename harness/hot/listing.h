@@ -5,6 +5,7 @@
 #define TOPDNN_HARNESS_HOT_LISTING_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ namespace topdnn {
 // many are left out. Marks: "spill" and "reload" of a vector on the stack, "crosses a line" for an
 // instruction in two lines of code.
 std::vector<std::string> ListingOf(const std::vector<PathInstruction>& path, std::size_t lines);
+
+// The instruction in Intel's syntax. Addresses in it are relative to `origin`, so that they do not
+// depend on where the code is loaded.
+std::string TextOf(const Instruction& instruction, std::uint64_t origin);
 
 // Whether the instruction stores a vector on the stack.
 bool IsSpill(const Instruction& instruction);

@@ -192,6 +192,7 @@ std::optional<Json> PageDataOf(const ResultFile& result) {
     case ResultKind::kSweep:
       return SweepData(result.json);
     case ResultKind::kComparison:
+      if (result.json.contains("exact")) break;  // counts: the page draws times
       return ComparisonData(result.json);
     case ResultKind::kFleet:
       return MachinesData(result.json);
