@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <csignal>
@@ -94,11 +93,6 @@ void LimitCpuTime(double seconds) {
 // What the kernel does wrong, or kGood. It runs once, on zeros: the values decide neither what a
 // kernel reads nor what it writes, and the position zero in a workspace is valid.
 std::string RunFenced(const KernelRequest& request, Kernel& kernel) {
-  static std::array<std::byte, 65536> stack;
-  stack_t alternative = {};
-  alternative.ss_sp = stack.data();
-  alternative.ss_size = stack.size();
-  sigaltstack(&alternative, nullptr);
   const ThreadWidth width(request.threads);
   std::map<Arg, FencedMemory> memory;
   std::map<Arg, void*> bound;
@@ -126,7 +120,7 @@ bool Try(const KernelRequest& request, Kernel& kernel, double seconds, const Sha
   answer_of_child = &answer;
   struct sigaction action = {};
   action.sa_sigaction = OnBadAccess;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  action.sa_flags = SA_SIGINFO;
   for (const int signal : {SIGSEGV, SIGBUS}) sigaction(signal, &action, nullptr);
   LimitCpuTime(seconds);
   std::string found = kNoTrial;
