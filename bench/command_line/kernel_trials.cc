@@ -183,12 +183,19 @@ std::string KeyOf(const KernelRequest& request, const Kernel& kernel) {
   return key;
 }
 
+// A program with AddressSanitizer has answers of its own.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr const char* kBuild = " with AddressSanitizer";
+#else
+constexpr const char* kBuild = "";
+#endif
+
 std::string ThisMachine() {
   const Cpu cpu = IdentifyCpu();
   const dnnl_version_t* const version = dnnl_version();
-  return fmt::format("{} {}/{}/{} {}; oneDNN {}.{}.{} {:x}", cpu.vendor, cpu.family, cpu.model,
+  return fmt::format("{} {}/{}/{} {}; oneDNN {}.{}.{} {:x}{}", cpu.vendor, cpu.family, cpu.model,
                      cpu.stepping, cpu.hypervisor, version->major, version->minor, version->patch,
-                     static_cast<unsigned>(dnnl::get_effective_cpu_isa()));
+                     static_cast<unsigned>(dnnl::get_effective_cpu_isa()), kBuild);
 }
 
 // The file's content; empty if it is not such a file, which the next update replaces.
