@@ -68,8 +68,7 @@ TEST_P(RedirectedKernel, ResultsAreRightAfterwards) {
   auto run = [&kernel] { kernel->Run(); };
   const Action action = Action::Of(run);
   const std::vector<std::span<const std::byte>> memory = kernel->OperandMemory();
-  // The first region fills the caches of the allocator, and the others take the same path through
-  // it.
+  // The first region fills the caches of the allocator.
   LearnOperands(action.function, action.context, memory);
   const LearnedRegion learned = LearnOperands(action.function, action.context, memory);
   std::vector<std::vector<std::byte>> before;
@@ -83,9 +82,19 @@ TEST_P(RedirectedKernel, ResultsAreRightAfterwards) {
   for (std::size_t k = 0; k < memory.size() && learned.kept_bytes == 0; ++k) {
     EXPECT_TRUE(std::equal(before[k].begin(), before[k].end(), memory[k].begin())) << k;
   }
-  // (an allocation's path differs by some instructions)
-  EXPECT_NEAR(static_cast<double>(redirected.instructions),
-              static_cast<double>(learned.counts.instructions), 250);
+  // An allocation's path differs from run to run by some hundred instructions (a merge of free
+  // blocks), so the ranges of some runs are compared.
+  std::vector<double> native = {static_cast<double>(learned.counts.instructions)};
+  std::vector<double> in_l1 = {static_cast<double>(redirected.instructions)};
+  for (int k = 0; k < 4; ++k) {
+    const auto again = LearnOperands(action.function, action.context, memory).counts;
+    native.push_back(static_cast<double>(again.instructions));
+    const auto redirected_again =
+        CountRedirected(action.function, action.context, *learned.redirection);
+    in_l1.push_back(static_cast<double>(redirected_again.instructions));
+  }
+  EXPECT_LE(std::ranges::min(in_l1), std::ranges::max(native) + 50);
+  EXPECT_GE(std::ranges::max(in_l1), std::ranges::min(native) - 50);
   EXPECT_EQ(redirected.flops(), learned.counts.flops());
   EXPECT_GT(learned.redirected_bytes, 0);
   for (std::size_t k = 0; k < memory.size(); ++k) {
