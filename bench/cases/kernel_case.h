@@ -26,7 +26,8 @@ namespace topdnn {
 std::string WhyTooLarge(const Op& op, const Execution& execution);
 
 // Why the backend has no kernel for the request, before the problem's values are computed: most
-// refusals do not need them. Empty if no reason is known.
+// refusals do not need them. Empty if no reason is known, and for a kernel that does not work
+// (Refusal::failed), which KernelCase::Make tells apart.
 std::string EarlyRefusal(const std::string& backend, const KernelRequest& request);
 
 class KernelCase {

@@ -29,7 +29,6 @@
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/same_operands.h"
 #include "kernels/kernel/thread_width.h"
-#include "kernels/op/problem.h"
 
 namespace topdnn {
 
@@ -45,7 +44,8 @@ constexpr double kSlowestFlops = 2e8;
 // For a kernel that waits and takes no CPU time.
 constexpr unsigned kWallSeconds = 300;
 
-constexpr const char* kGood = "good";  // and the other answer that is no fault
+// The answers of a child that are no fault.
+constexpr const char* kGood = "good";
 constexpr const char* kNoTrial = "none";
 
 // Set by UseKnownTrialsOnly.
@@ -254,15 +254,11 @@ void KernelTrials::Store() {
   });
 }
 
-std::string KernelTrials::KnownFault(const KernelRequest& request, const Kernel& kernel) const {
-  const auto known = faults_.find(KeyOf(request, kernel));
-  return known == faults_.end() ? "" : known->second;
-}
-
-std::string KernelTrials::WhyNot(const KernelRequest& request, Kernel& kernel) {
+std::string KernelTrials::WhyNot(const KernelRequest& request, Kernel& kernel, bool only_known) {
   const std::string key = KeyOf(request, kernel);
   if (good_.contains(key)) return "";
   if (const auto known = faults_.find(key); known != faults_.end()) return known->second;
+  if (only_known) return "";
   const std::optional<std::string> fault = TryKernel(request, kernel);
   if (!fault) return "";
   changed_ = true;
@@ -286,7 +282,7 @@ void TryKernelsOfLibraries() {
     if (IsPlainLoops(kernel) || IsUsual(backend, request, kernel)) return std::string();
     const std::lock_guard lock(mutex);
     static KernelTrials trials(CacheFolder::OfUser(), ThisMachine());
-    return only_known ? trials.KnownFault(request, kernel) : trials.WhyNot(request, kernel);
+    return trials.WhyNot(request, kernel, only_known);
   };
   const auto report = [](const KernelRequest& request, const std::string& reason) {
     const std::string line =

@@ -26,10 +26,8 @@ class KernelTrials {
   KernelTrials& operator=(const KernelTrials&) = delete;
 
   // Why the kernel must not run in this process; empty if it may, or if no trial could be made.
-  std::string WhyNot(const KernelRequest& request, Kernel& kernel);
-
-  // The same without a trial.
-  std::string KnownFault(const KernelRequest& request, const Kernel& kernel) const;
+  // `only_known`: without a trial.
+  std::string WhyNot(const KernelRequest& request, Kernel& kernel, bool only_known = false);
 
  private:
   void Store();

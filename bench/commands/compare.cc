@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -106,6 +107,14 @@ void CheckExact(const CompareOptions& options) {
   }
 }
 
+// Prints the text, and writes the JSON if it was asked for.
+void Publish(const CompareOptions& options, const std::function<std::string(const Style&)>& text,
+             const std::function<nlohmann::ordered_json()>& json) {
+  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
+  fmt::print(stream, "{}", text(DetectStyle(stream)));
+  if (!options.json.empty()) WriteFileAtomically(options.json, JsonText(json()));
+}
+
 int RunExact(const CompareOptions& options) {
   GrowthLimits limits;
   for (const auto& [count, limit] : options.growth_limits) {
@@ -114,12 +123,12 @@ int RunExact(const CompareOptions& options) {
   }
   const ExactComparison comparison = CompareExact(ReadBaseline(options.a), ReadBaseline(options.b));
   const std::vector<std::string> exceeded = Exceeded(comparison, limits);
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  fmt::print(stream, "{}", ExactText(comparison, options.all, DetectStyle(stream)));
-  for (const std::string& line : exceeded) fmt::print(stream, "{}\n", OneLine(line));
-  if (!options.json.empty()) {
-    WriteFileAtomically(options.json, JsonText(ExactJson(comparison, options.a, options.b)));
-  }
+  const auto text = [&](const Style& style) {
+    std::string shown = ExactText(comparison, options.all, style);
+    for (const std::string& line : exceeded) shown += OneLine(line) + "\n";
+    return shown;
+  };
+  Publish(options, text, [&] { return ExactJson(comparison, options.a, options.b); });
   if (!exceeded.empty()) return kExitWrong;
   return !limits.empty() && comparison.Uncounted() > 0 ? kExitCannotTell : kExitGood;
 }
@@ -134,11 +143,9 @@ int RunCompare(const CompareOptions& options) {
   if (options.rerun) MeasureAgain(options, results);
   Comparison comparison = CompareResults(results);
   if (fail_above) comparison.limit = *fail_above;
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  fmt::print(stream, "{}", ComparisonText(comparison, options.all, DetectStyle(stream)));
-  if (!options.json.empty()) {
-    WriteFileAtomically(options.json, JsonText(ComparisonJson(comparison, options.a, options.b)));
-  }
+  Publish(
+      options, [&](const Style& style) { return ComparisonText(comparison, options.all, style); },
+      [&] { return ComparisonJson(comparison, options.a, options.b); });
   if (!fail_above) return kExitGood;
   if (comparison.SlowerThan(*fail_above)) return kExitWrong;
   return comparison.CannotTellSlowdown() ? kExitCannotTell : kExitGood;

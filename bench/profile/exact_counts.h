@@ -14,7 +14,7 @@
 
 namespace topdnn {
 
-// The key of the document in a baseline's file and in the JSON of a profile.
+// The key of the document in a baseline's file.
 inline constexpr const char* kExactCounts = "exact_counts";
 
 // {"format": 1, "subject": {"network", "batch", ...}, "cpu": {...}, "libraries": {...},

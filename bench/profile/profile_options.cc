@@ -40,6 +40,13 @@ void CheckExperiment(const ProfileOptions& options, const std::string& name) {
   }
 }
 
+// `counted`: what `option` counts.
+void CheckCountedExactly(const ProfileOptions& options, const char* option, const char* counted) {
+  if (options.counters == "auto" || options.counters == "exact") return;
+  throw UsageError(fmt::format("{}: the {} are counted exactly: take --counters exact, not {}",
+                               option, counted, options.counters));
+}
+
 void CheckExactBaseline(const ProfileOptions& options) {
   const bool other_file = std::any_of(options.files.begin(), options.files.end(),
                                       [](const auto& file) { return !file.second.empty(); });
@@ -48,11 +55,7 @@ void CheckExactBaseline(const ProfileOptions& options) {
         "--exact-baseline: only counts, and writes this file alone: leave out the other files, "
         "--hot and --experiment");
   }
-  if (options.counters != "auto" && options.counters != "exact") {
-    throw UsageError(fmt::format(
-        "--exact-baseline: the stages are counted exactly: take --counters exact, not {}",
-        options.counters));
-  }
+  CheckCountedExactly(options, "--exact-baseline", "stages");
   if (options.workload.backend == kAutoBackend) {
     throw UsageError(
         "--exact-baseline: --backend auto chooses kernels by their times, so another run may count "
@@ -129,10 +132,7 @@ void CheckOptions(const ProfileOptions& options) {
   if (options.hot && !ReplayedFile(options.counters).empty()) {
     throw UsageError("--hot: nothing runs when a recording is replayed: run without replay:FILE");
   }
-  if (options.hot && options.counters != "auto" && options.counters != "exact") {
-    throw UsageError(fmt::format(
-        "--hot: the loops are counted exactly: take --counters exact, not {}", options.counters));
-  }
+  if (options.hot) CheckCountedExactly(options, "--hot", "loops");
   if (!options.exact_baseline.empty()) CheckExactBaseline(options);
   CheckInputOptions(options.input);
   if (!options.energy.empty()) {

@@ -46,6 +46,14 @@ class MaybeValue {
   std::optional<double> value_;
 };
 
+inline MaybeValue Least(const MaybeValue& a, const MaybeValue& b) {
+  return a.get() && b.get() ? MaybeValue(std::min(*a.get(), *b.get())) : MaybeValue();
+}
+// 0 for a negative value.
+inline MaybeValue Positive(const MaybeValue& a) {
+  return a.get() ? MaybeValue(std::max(*a.get(), 0.0)) : a;
+}
+
 // The name of an event as a template argument. It is compared by its characters. A pointer is not
 // enough: GCC 14 merges the lambdas of a template whose arguments are arrays of the same name in
 // the unnamed namespaces of two sources, so that Skylake's formula read Ice Lake's event.

@@ -85,8 +85,8 @@ std::string AsTried(std::string command) {
   return Replaced(command, "build/release/", Quoted(TOPDNN_BINARY_DIR) + "/");
 }
 
-// The first profile of a page makes the experiments of every profile, which take a minute together
-// where each page's profiles make them. `made`: whether it was there already.
+// Only the first profile of a page makes the experiments, so that the pages take less time. `made`:
+// whether a profile of this page made them already.
 std::string WithExperimentsOnce(const std::string& command, bool& made) {
   const std::string profile = "topdnn profile ";
   if (command.find(profile) == std::string::npos ||

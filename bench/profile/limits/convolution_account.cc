@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstddef>
+#include <cstdint>
+
+#include "harness/text/grouped_digits.h"
 
 namespace topdnn {
 
@@ -21,11 +23,8 @@ double EpilogueOf(const ConvOp& op, Pass pass) {
 
 // 8174272512 -> "8,174,272,512"
 std::string Grouped(double value) {
-  std::string digits = fmt::format("{}", std::llround(std::abs(value)));
-  for (auto k = static_cast<std::ptrdiff_t>(digits.size()) - 3; k > 0; k -= 3) {
-    digits.insert(static_cast<std::size_t>(k), ",");
-  }
-  return value < 0 ? "-" + digits : digits;
+  const auto whole = static_cast<std::uint64_t>(std::llround(std::abs(value)));
+  return (value < 0 ? "-" : "") + GroupedDigits(whole);
 }
 
 }  // namespace

@@ -9,17 +9,12 @@
 #include <vector>
 
 #include "harness/report/registry.h"
+#include "harness/text/grouped_digits.h"
 #include "harness/text/text.h"
 
 namespace topdnn {
 
 namespace {
-
-std::string Grouped(std::uint64_t number) {
-  std::string text = fmt::format("{}", number);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
-}
 
 bool IsListed(const HotLoop& loop) { return !loop.listing.empty(); }
 
@@ -52,7 +47,7 @@ std::string LoopText(const HotLoop& loop) {
   std::string text = fmt::format("  loop  {}\n", loop.place);
   text += fmt::format("    {:.1f} % of the instructions", 100 * loop.instruction_share);
   if (loop.flop_share) text += fmt::format(", {:.1f} % of the FLOPs", 100 * *loop.flop_share);
-  text += fmt::format("; {} iterations, {:.1f} each time\n", Grouped(loop.iterations), trips);
+  text += fmt::format("; {} iterations, {:.1f} each time\n", GroupedDigits(loop.iterations), trips);
   text += fmt::format("    an iteration: {:.0f} instructions, {:.4g} FLOPs, {}, {}",
                       loop.instructions, loop.flops, PerAccess(loop.flops, loop.loads, "load"),
                       PerAccess(loop.flops, loop.stores, "store"));
@@ -73,7 +68,7 @@ std::string HotLoopsText(const std::string& name, const std::string& implementat
   if (!hot.listed()) return "";
   std::string text = fmt::format("\n{} ({})\n", name, implementation);
   text += fmt::format("  {} instructions in {} blocks, 95 % of them in {}\n",
-                      Grouped(hot.instructions), hot.blocks, hot.blocks_of_95_percent);
+                      GroupedDigits(hot.instructions), hot.blocks, hot.blocks_of_95_percent);
   return text + ListedLoopsText(hot);
 }
 

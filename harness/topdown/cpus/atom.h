@@ -1,5 +1,5 @@
 // The formulas of Intel's efficiency cores: events count the slots of every node, on level 3, too,
-// which is in slots here. Gracemont takes level 3 alone.
+// which is in slots here. Gracemont has a level 1 of its own.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_CPUS_ATOM_H_
 #define TOPDNN_HARNESS_TOPDOWN_CPUS_ATOM_H_
@@ -59,38 +59,37 @@ class AtomSlots {
   static constexpr int kSlots = kWidth;
 
   static std::vector<TopdownPath> Paths() {
-    return {
-        {"slot events",
-         Joined<TopdownNode>({{"Frontend_Bound", 1, Of<kFrontend>},
-                              {"Bad_Speculation", 1, Of<kBad>},
-                              {"Backend_Bound", 1, Of<kBackend>},
-                              {"Retiring", 1, Of<kRetiring>},
-                              {"Fetch_Latency", 2, Of<"TOPDOWN_FE_BOUND.FRONTEND_LATENCY">},
-                              {"Fetch_Bandwidth", 2, Of<"TOPDOWN_FE_BOUND.FRONTEND_BANDWIDTH">},
-                              {"Branch_Mispredicts", 2, Of<"TOPDOWN_BAD_SPECULATION.MISPREDICT">},
-                              {"Machine_Clears", 2, Of<"TOPDOWN_BAD_SPECULATION.MACHINE_CLEARS">},
-                              {"Core_Bound", 2, Of<"TOPDOWN_BE_BOUND.ALLOC_RESTRICTIONS">},
-                              {"Resource_Bound", 2,
-                               [](C e) { return e.Node("Backend_Bound") - e.Node("Core_Bound"); }}},
-                             Level3())}};
+    return {{"slot events", Joined<TopdownNode>({{"Frontend_Bound", 1, Of<kFrontend>},
+                                                 {"Bad_Speculation", 1, Of<kBad>},
+                                                 {"Backend_Bound", 1, Of<kBackend>},
+                                                 {"Retiring", 1, Of<kRetiring>}},
+                                                DeeperNodes())}};
   }
 
-  static std::vector<TopdownNode> Level3() {
-    return {{"ICache_Misses", 3, Of<"TOPDOWN_FE_BOUND.ICACHE">, "Fetch_Latency"},
-            {"ITLB_Misses", 3, Of<"TOPDOWN_FE_BOUND.ITLB_MISS">, "Fetch_Latency"},
-            {"Branch_Detect", 3, Of<"TOPDOWN_FE_BOUND.BRANCH_DETECT">, "Fetch_Latency"},
-            {"Branch_Resteer", 3, Of<"TOPDOWN_FE_BOUND.BRANCH_RESTEER">, "Fetch_Latency"},
-            {"CISC", 3, Of<"TOPDOWN_FE_BOUND.CISC">, "Fetch_Bandwidth"},
-            {"Decode", 3, Of<"TOPDOWN_FE_BOUND.DECODE">, "Fetch_Bandwidth"},
-            {"Predecode", 3, Of<"TOPDOWN_FE_BOUND.PREDECODE">, "Fetch_Bandwidth"},
-            {"Other_FB", 3, Of<"TOPDOWN_FE_BOUND.OTHER">, "Fetch_Bandwidth"},
-            {"Nuke", 3, Of<"TOPDOWN_BAD_SPECULATION.NUKE">, "Machine_Clears"},
-            {"Fast_Nuke", 3, Of<"TOPDOWN_BAD_SPECULATION.FASTNUKE">, "Machine_Clears"},
-            {"Mem_Scheduler", 3, Of<"TOPDOWN_BE_BOUND.MEM_SCHEDULER">, "Resource_Bound"},
-            {"Non_Mem_Scheduler", 3, Of<"TOPDOWN_BE_BOUND.NON_MEM_SCHEDULER">, "Resource_Bound"},
-            {"Register", 3, Of<"TOPDOWN_BE_BOUND.REGISTER">, "Resource_Bound"},
-            {"Reorder_Buffer", 3, Of<"TOPDOWN_BE_BOUND.REORDER_BUFFER">, "Resource_Bound"},
-            {"Serialization", 3, Of<"TOPDOWN_BE_BOUND.SERIALIZATION">, "Resource_Bound"}};
+  // Levels 2 and 3.
+  static std::vector<TopdownNode> DeeperNodes() {
+    return {
+        {"Fetch_Latency", 2, Of<"TOPDOWN_FE_BOUND.FRONTEND_LATENCY">},
+        {"Fetch_Bandwidth", 2, Of<"TOPDOWN_FE_BOUND.FRONTEND_BANDWIDTH">},
+        {"Branch_Mispredicts", 2, Of<"TOPDOWN_BAD_SPECULATION.MISPREDICT">},
+        {"Machine_Clears", 2, Of<"TOPDOWN_BAD_SPECULATION.MACHINE_CLEARS">},
+        {"Core_Bound", 2, Of<"TOPDOWN_BE_BOUND.ALLOC_RESTRICTIONS">},
+        {"Resource_Bound", 2, [](C e) { return e.Node("Backend_Bound") - e.Node("Core_Bound"); }},
+        {"ICache_Misses", 3, Of<"TOPDOWN_FE_BOUND.ICACHE">, "Fetch_Latency"},
+        {"ITLB_Misses", 3, Of<"TOPDOWN_FE_BOUND.ITLB_MISS">, "Fetch_Latency"},
+        {"Branch_Detect", 3, Of<"TOPDOWN_FE_BOUND.BRANCH_DETECT">, "Fetch_Latency"},
+        {"Branch_Resteer", 3, Of<"TOPDOWN_FE_BOUND.BRANCH_RESTEER">, "Fetch_Latency"},
+        {"CISC", 3, Of<"TOPDOWN_FE_BOUND.CISC">, "Fetch_Bandwidth"},
+        {"Decode", 3, Of<"TOPDOWN_FE_BOUND.DECODE">, "Fetch_Bandwidth"},
+        {"Predecode", 3, Of<"TOPDOWN_FE_BOUND.PREDECODE">, "Fetch_Bandwidth"},
+        {"Other_FB", 3, Of<"TOPDOWN_FE_BOUND.OTHER">, "Fetch_Bandwidth"},
+        {"Nuke", 3, Of<"TOPDOWN_BAD_SPECULATION.NUKE">, "Machine_Clears"},
+        {"Fast_Nuke", 3, Of<"TOPDOWN_BAD_SPECULATION.FASTNUKE">, "Machine_Clears"},
+        {"Mem_Scheduler", 3, Of<"TOPDOWN_BE_BOUND.MEM_SCHEDULER">, "Resource_Bound"},
+        {"Non_Mem_Scheduler", 3, Of<"TOPDOWN_BE_BOUND.NON_MEM_SCHEDULER">, "Resource_Bound"},
+        {"Register", 3, Of<"TOPDOWN_BE_BOUND.REGISTER">, "Resource_Bound"},
+        {"Reorder_Buffer", 3, Of<"TOPDOWN_BE_BOUND.REORDER_BUFFER">, "Resource_Bound"},
+        {"Serialization", 3, Of<"TOPDOWN_BE_BOUND.SERIALIZATION">, "Resource_Bound"}};
   }
 
  private:

@@ -12,7 +12,7 @@ using C = const TopdownCounts&;
 
 constexpr int kSlots = 5;  // per cycle
 
-// Level 3 is that of the later cores; Bad_Speculation is the remainder here.
+// Levels 2 and 3 are those of the later cores; Bad_Speculation is the remainder here.
 using Formulas =
     AtomSlots<kSlots, "TOPDOWN_FE_BOUND.ALL", "", "TOPDOWN_BE_BOUND.ALL", "TOPDOWN_RETIRING.ALL">;
 
@@ -42,20 +42,8 @@ const TopdownRegistration kGracemont({
                      [](C e) {
                        return 1 - e.Node("Frontend_Bound") - e.Node("Backend_Bound") -
                               e.Node("Retiring");
-                     }},
-                    {"Fetch_Latency", 2,
-                     [](C e) { return e("TOPDOWN_FE_BOUND.FRONTEND_LATENCY") / Slots(e); }},
-                    {"Fetch_Bandwidth", 2,
-                     [](C e) { return e("TOPDOWN_FE_BOUND.FRONTEND_BANDWIDTH") / Slots(e); }},
-                    {"Branch_Mispredicts", 2,
-                     [](C e) { return e("TOPDOWN_BAD_SPECULATION.MISPREDICT") / Slots(e); }},
-                    {"Machine_Clears", 2,
-                     [](C e) { return e("TOPDOWN_BAD_SPECULATION.MACHINE_CLEARS") / Slots(e); }},
-                    {"Core_Bound", 2,
-                     [](C e) { return e("TOPDOWN_BE_BOUND.ALLOC_RESTRICTIONS") / Slots(e); }},
-                    {"Resource_Bound", 2,
-                     [](C e) { return e.Node("Backend_Bound") - e.Node("Core_Bound"); }}},
-                   Formulas::Level3())}},
+                     }}},
+                   Formulas::DeeperNodes())}},
 });
 
 }  // namespace

@@ -106,12 +106,6 @@ class IntelDeeper {
   static MaybeValue CoreCycles(C e) {
     return e.smt() ? e("CPU_CLK_UNHALTED.DISTRIBUTED") : Cycles(e);
   }
-  static MaybeValue Least(const MaybeValue& a, const MaybeValue& b) {
-    return a.get() && b.get() ? MaybeValue(std::min(*a.get(), *b.get())) : MaybeValue();
-  }
-  static MaybeValue Positive(const MaybeValue& a) {
-    return a.get() ? MaybeValue(std::max(*a.get(), 0.0)) : a;
-  }
 
   static std::vector<TopdownNode> FetchNodes() {
     constexpr std::string_view kLatency = "Fetch_Latency", kBandwidth = "Fetch_Bandwidth";

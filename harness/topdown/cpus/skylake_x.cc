@@ -1,6 +1,5 @@
 // Skylake-SP and Cascade Lake: four slots per cycle, no PERF_METRICS register.
 
-#include <algorithm>
 #include <vector>
 
 #include "harness/topdown/cpus/intel_events.h"
@@ -91,12 +90,6 @@ constexpr char kManyReads[] = "OFFCORE_REQUESTS_OUTSTANDING.ALL_DATA_RD:c4";
 constexpr char kReads[] = "OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DATA_RD";
 constexpr char kOwnership[] = "OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DEMAND_RFO";
 
-MaybeValue Least(const MaybeValue& a, const MaybeValue& b) {
-  return a.get() && b.get() ? MaybeValue(std::min(*a.get(), *b.get())) : MaybeValue();
-}
-MaybeValue Positive(const MaybeValue& a) {
-  return a.get() ? MaybeValue(std::max(*a.get(), 0.0)) : a;
-}
 MaybeValue Cycles(C e) { return e("CPU_CLK_UNHALTED.THREAD"); }
 // At most the cycles with a load under way of which none misses the first cache.
 MaybeValue WithinHits(C e, const MaybeValue& cycles) {
