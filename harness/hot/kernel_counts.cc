@@ -51,7 +51,7 @@ std::vector<LoadedLibrary> LeftOutLibraries() {
 // Takes the code of these libraries out of the profile, and counts its instructions.
 BlockProfile OwnBlocks(const BlockProfile& all, std::map<std::string, std::uint64_t>& left_out) {
   const std::vector<LoadedLibrary> libraries = LeftOutLibraries();
-  BlockProfile own, others;
+  BlockProfile own;
   own.branches = all.branches;
   std::map<std::string, BlockProfile> by_library;
   for (const ExecutedBlock& block : all.blocks) {
@@ -117,6 +117,14 @@ std::string WithoutAddresses(const std::string& text) {
   return std::regex_replace(text, address, "ADDRESS");
 }
 
+// Without the mark of an instruction that crosses a line: other code before it moves it.
+std::string WithoutLineMark(std::string text) {
+  if (!text.ends_with(kCrossesLine)) return text;
+  text.resize(text.rfind(';'));
+  text.resize(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
 // The text of an instruction wherever it is loaded.
 std::string LoadedAnywhere(const Instruction& i, std::uint64_t origin) {
   const bool moves = i.rip_relative || (i.flow != Flow::kNext && i.target != 0);
@@ -146,7 +154,8 @@ CountedLoop Describe(const ExecutedCode& code, const Loop& loop, CodePlaces& pla
   counted.place = place.starts_with("JIT code at ") ? "JIT code" : place;
   constexpr std::size_t kOffset = 7;  // columns: an inserted instruction changes all that follow
   for (const std::string& line : ListingOf(path, kMostLines)) {
-    counted.listing.push_back(WithoutAddresses(line.substr(std::min(line.size(), kOffset))));
+    counted.listing.push_back(
+        WithoutLineMark(WithoutAddresses(line.substr(std::min(line.size(), kOffset)))));
   }
   return counted;
 }

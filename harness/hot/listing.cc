@@ -29,7 +29,7 @@ std::string_view MarkOf(const Instruction& i) {
   constexpr std::uint64_t kLine = 64;
   if (OnStack(i, true)) return "spill";
   if (OnStack(i, false)) return "reload";
-  if (i.address / kLine != (i.end() - 1) / kLine) return "crosses a line";
+  if (i.address / kLine != (i.end() - 1) / kLine) return kCrossesLine;
   return "";
 }
 

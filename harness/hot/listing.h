@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/hot/core_model.h"
@@ -17,6 +18,9 @@ namespace topdnn {
 // many are left out. Marks: "spill" and "reload" of a vector on the stack, "crosses a line" for an
 // instruction in two lines of code.
 std::vector<std::string> ListingOf(const std::vector<PathInstruction>& path, std::size_t lines);
+
+// The mark of an instruction in two lines of code.
+inline constexpr std::string_view kCrossesLine = "crosses a line";
 
 // The instruction in Intel's syntax. Addresses in it are relative to `origin`, so that they do not
 // depend on where the code is loaded.

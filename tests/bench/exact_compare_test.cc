@@ -115,6 +115,26 @@ TEST(ExactComparison, OneInstructionInOneLoopIsFoundAndShown) {
   EXPECT_TRUE(Exceeded(Compare(WithAddedInstruction(), Baseline()), {{"instructions", 0}}).empty());
 }
 
+TEST(ExactComparison, AChangeInSeveralStagesIsShownOnce) {
+  const auto three_stages = [](const char* code, std::uint64_t added) {
+    Json json = Baseline();
+    Json& stages = json["exact_counts"]["stages"];
+    stages = Json::array();
+    for (const char* name : {"conv1", "conv2", "conv3"}) {
+      Json stage = StageOf(name, 1000 + added);
+      stage["loops"][0]["code"] = code;
+      stage["loops"][0]["instructions"] = 200 + added;
+      stages.push_back(stage);
+    }
+    return json;
+  };
+  const ExactComparison changed = Compare(three_stages("aa", 0), three_stages("cc", 50));
+  EXPECT_EQ(changed.Different(), 3U);
+  const std::string text = ExactText(changed, false, {});
+  EXPECT_EQ(text.find("> nop"), text.rfind("> nop")) << text;
+  EXPECT_THAT(text, HasSubstr("2 more stages differ in a loop that is shown\n"));
+}
+
 TEST(ExactComparison, OtherIterationsAreAChangeOfTheLoop) {
   Json more = Baseline();
   Json& stage = more["exact_counts"]["stages"][1];
@@ -221,7 +241,7 @@ TEST_F(ExactCommand, ItsStatusFollowsTheLimits) {
 TEST_F(ExactCommand, RefusesWhatDoesNotGoTogether) {
   const std::string a = Write("a.json", Baseline());
   const std::string times = folder_.Write("t.json", ProfileJson({}).dump());
-  ExpectRefused({{"compare", a, a}, "is not a result that topdnn reads"});
+  ExpectRefused({{"compare", a, a}, "give it to `topdnn compare --exact`"});
   ExpectRefused({{"compare", a, times, "--exact"}, "t.json: has no exact counts"});
   ExpectRefused({{"compare", a, a, "--fail-above-loads", "1%"}, "add --exact"});
   ExpectRefused({{"compare", a, a, "--exact", "--fail-above", "1%"}, "compares no times"});

@@ -66,6 +66,9 @@ TEST(KernelCounts, KnowsALoopAgainWhereverItIsLoaded) {
   const std::string code = CountsOf(LoopOf(kFma, 0x1000)).loops[0].code;
   EXPECT_EQ(CountsOf(LoopOf(kFma, 0x7f0000001010)).loops[0].code, code);
   EXPECT_EQ(CountsOf(LoopOf(kFma, 0x1000, 7)).loops[0].code, code);
+  // Across two lines of code.
+  EXPECT_EQ(CountsOf(LoopOf(kFma, 0x103e)).loops[0].listing,
+            CountsOf(LoopOf(kFma, 0x1000)).loops[0].listing);
   EXPECT_NE(CountsOf(LoopOf(kFma + kFma, 0x1000)).loops[0].code, code);
   EXPECT_NE(CountsOf(LoopOf(kLoad, 0x1000)).loops[0].code, code);
   // Another register: vfmadd231ps ymm0, ymm8, ymm10.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "bench/studies/results/result_file.h"
 #include "harness/report/json.h"
@@ -19,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kShownStages = 3;  // with their loops, without `all`
+constexpr std::size_t kShownLoops = 3;  // without `all`
 
 std::uint64_t CountOf(const std::optional<NamedCounts>& counts, const std::string& name) {
   if (!counts) return 0;
@@ -109,6 +111,13 @@ std::string LoopLine(const char* side, const std::optional<ComparedLoop>& loop) 
                      GroupedDigits(loop->iterations), GroupedDigits(loop->instructions));
 }
 
+// The code of the hottest loop that differs, in A and B.
+std::pair<std::string, std::string> ChangeOf(const ExactRow& row) {
+  if (row.loops.empty()) return {};
+  const LoopChange& loop = row.loops.front();
+  return {loop.a ? loop.a->code : "", loop.b ? loop.b->code : ""};
+}
+
 std::string LoopText(const ExactRow& row, const Style& style) {
   if (!row.a || !row.b) return "";
   if (row.loops.empty()) {
@@ -129,6 +138,28 @@ std::string LoopText(const ExactRow& row, const Style& style) {
                                                  loop.b ? loop.b->listing : none, width - 4)) {
     text += "    " + OneLine(line) + "\n";
   }
+  return text;
+}
+
+// The hottest changed loop of each row. Stages often share a kernel: each change is shown once.
+std::string LoopTexts(const std::vector<const ExactRow*>& rows, bool all, const Style& style) {
+  std::string text;
+  std::set<std::pair<std::string, std::string>> shown;
+  std::size_t stages = 0, alike = 0, more = 0;
+  for (const ExactRow* row : rows) {
+    const std::pair<std::string, std::string> change = ChangeOf(*row);
+    if (shown.contains(change)) {
+      ++alike;
+    } else if (!all && stages == kShownLoops) {
+      ++more;
+    } else if (const std::string loop = LoopText(*row, style); !loop.empty()) {
+      text += "\n" + loop;
+      if (!row->loops.empty()) shown.insert(change);
+      ++stages;
+    }
+  }
+  if (alike > 0) text += fmt::format("\n{} more stages differ in a loop that is shown\n", alike);
+  if (more > 0) text += fmt::format("\n--all shows the loops of {} more stages\n", more);
   return text;
 }
 
@@ -218,15 +249,7 @@ std::string ExactText(const ExactComparison& comparison, bool all, const Style& 
   const std::vector<const ExactRow*> rows = Changed(comparison);
   if (rows.empty()) return text;
   text += "\n" + ChangedTable(rows).Text(style);
-  const std::size_t shown = all ? rows.size() : std::min(rows.size(), kShownStages);
-  for (std::size_t k = 0; k < shown; ++k) {
-    const std::string loop = LoopText(*rows[k], style);
-    if (!loop.empty()) text += "\n" + loop;
-  }
-  if (shown < rows.size()) {
-    text += fmt::format("\n--all shows the loops of {} more stages\n", rows.size() - shown);
-  }
-  return text;
+  return text + LoopTexts(rows, all, style);
 }
 
 Json ExactJson(const ExactComparison& comparison, const std::string& a, const std::string& b) {

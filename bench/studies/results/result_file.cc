@@ -96,6 +96,10 @@ ResultFile ReadResult(const std::string& path) {
         fmt::format("{}: not JSON, or truncated: give a file that topdnn wrote with --json", path));
   }
   const std::optional<ResultKind> kind = KindOf(json);
+  if (!kind && json.is_object() && json.contains("exact_counts")) {
+    throw UsageError(fmt::format(
+        "{}: holds exact counts and no times: give it to `topdnn compare --exact`", path));
+  }
   if (!kind) {
     throw UsageError(
         fmt::format("{}: is not a result that topdnn reads: it has the keys of no profile, sweep, "
