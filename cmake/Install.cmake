@@ -15,7 +15,7 @@ foreach(isa IN LISTS TOPDNN_EIGEN_ISAS)
   install(TARGETS topdnn_eigen_${isa} topdnn_eigen_sgemm_${isa}
           LIBRARY DESTINATION ${program_folder} COMPONENT program)
 endforeach()
-install(TARGETS topdnn_live LIBRARY DESTINATION ${program_folder} COMPONENT program)
+install(TARGETS topdnn_live topdnn_width LIBRARY DESTINATION ${program_folder} COMPONENT program)
 if(TARGET topdnn_mpi)
   install(TARGETS topdnn_mpi LIBRARY DESTINATION ${program_folder} COMPONENT mpi)
 endif()

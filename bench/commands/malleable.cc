@@ -1,5 +1,6 @@
 // `topdnn malleable NET`: changes the number of threads of a running network, and measures what it
-// costs; with --steps it runs as a job whose number of threads others change.
+// costs; with --steps it runs as a job whose number of threads others change. `topdnn malleable
+// --program -- COMMAND`: the same for an unchanged OpenMP program.
 
 #include "bench/studies/malleable/malleable.h"
 
@@ -8,11 +9,19 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/studies/malleable/malleable_job.h"
+#include "bench/studies/malleable/malleable_program.h"
 #include "bench/studies/malleable/malleable_setup.h"
 
 namespace topdnn {
 
 namespace {
+
+// The words of the command line: NET, or with --program a command.
+struct Words {
+  bool program = false;
+  std::vector<std::string> more;  // after the first one
+  std::optional<int> rounds;
+};
 
 void CheckModes(const MalleableOptions& options) {
   if (options.train && options.infer) throw UsageError("--train and --infer: take one of them");
@@ -24,14 +33,34 @@ void CheckModes(const MalleableOptions& options) {
   if (options.width) throw UsageError("--width: give --steps, too");
 }
 
-int RunMalleable(const MalleableOptions& options) {
+int RunMalleable(const MalleableOptions& options, const Words& words) {
+  if (words.program) {
+    ProgramOptions program = {.arguments = {options.workload.network},
+                              .rounds = words.rounds,
+                              .json = options.json,
+                              .quiet = options.quiet};
+    program.arguments.insert(program.arguments.end(), words.more.begin(), words.more.end());
+    return RunMalleableProgram(program);
+  }
+  if (!words.more.empty()) throw UsageError("malleable: give one network, or --program -- COMMAND");
+  if (words.rounds) throw UsageError("--rounds is for --program");
   CheckModes(options);
   return options.is_job() ? RunMalleableJob(options) : RunMalleableStudy(options);
 }
 
 std::function<int()> ConfigureMalleable(CommandParser& parser) {
   auto options = std::make_shared<MalleableOptions>();
+  auto words = std::make_shared<Words>();
   AddWorkloadOptions(parser, options->workload);
+  parser.AddList("COMMAND", words->more, "ARGUMENTS...",
+                 "after --program --: instead of NET a program, and its arguments");
+  parser.AddFlag(
+      "--program", words->program,
+      "give the OpenMP program in the place of NET the threads that its container allows "
+      "while it runs");
+  parser.Add("--rounds N", words->rounds,
+             "--program: run it N times unchanged and N times following, in turn, and compare",
+             Range{1, 1000});
   parser.AddFlag("--train", options->train, "training steps (default)");
   parser.AddFlag("--infer", options->infer, "inference steps");
   parser.Add("--changes N", options->changes, "changes of the width by each source");
@@ -47,7 +76,7 @@ std::function<int()> ConfigureMalleable(CommandParser& parser) {
   parser.Add("--control SOCKET", options->control, "a job's control socket");
   parser.Add("--json FILE", options->json, "write everything to this file as JSON");
   parser.AddFlag("--quiet", options->quiet, "no table and no progress");
-  return [options] { return RunMalleable(*options); };
+  return [options, words] { return RunMalleable(*options, *words); };
 }
 
 const CommandRegistration kMalleable(

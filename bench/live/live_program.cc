@@ -1,91 +1,30 @@
 #include "bench/live/live_program.h"
 
-#include <elf.h>
-#include <fmt/format.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <sys/xattr.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <system_error>
+#include <cstdint>
+#include <string_view>
 
-#include "bench/command_line/command.h"
-#include "bench/command_line/interrupt.h"
-#include "harness/text/one_line.h"
-#include "harness/text/split_text.h"
-
-extern char** environ;
+#include "bench/live/preloaded_program.h"
 
 namespace topdnn {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
 
-constexpr int kPollMilliseconds = 20;
-constexpr milliseconds kProgressInterval{500};
-constexpr milliseconds kInterruptGrace{2000};
+constexpr std::chrono::milliseconds kProgressInterval{500};
 
-std::string LibraryPath() {
-  constexpr const char* kFile = "libtopdnn_live.so";
-  std::error_code ignored;
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const auto& path : {folder / kFile, folder.parent_path() / kFile}) {
-    if (!std::filesystem::exists(path, ignored)) continue;
-    if (path.string().find_first_of(": ") == std::string::npos) return path;
-    throw UsageError(
-        fmt::format("--live: the dynamic linker cannot load {}, because of the blank "
-                    "or colon in its path; move the build folder",
-                    path.string()));
-  }
-  throw UsageError(fmt::format("--live: {} is missing in {}; build the target topdnn again", kFile,
-                               folder.string()));
-}
-
-// The program as execvp(3) finds it; empty if there is none.
-std::string FindProgram(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* const path = std::getenv("PATH");
-  for (const std::string_view folder : SplitText(path == nullptr ? "/usr/bin:/bin" : path, ":")) {
-    std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
-    struct stat status;
-    if (stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-        access(candidate.c_str(), X_OK) == 0) {
-      return candidate;
-    }
-  }
-  return {};
-}
-
-// The variables that switch the log and the tasks on, unless the user has set them. oneDNN 1 and 2
-// read names with DNNL, later ones those with ONEDNN.
-std::map<std::string, std::string> Environment(const std::string& memory, bool& pass_on) {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
+// Sets the variables that switch the log and the tasks on, unless the user has set them. oneDNN 1
+// and 2 read names with DNNL, later ones those with ONEDNN. Returns whether the user asked for the
+// log.
+bool SwitchOn(const std::string& library, const std::string& memory, Variables& variables) {
   const auto is_on = [&variables](const char* name) {
     const auto found = variables.find(name);
     return found != variables.end() && !found->second.empty() && found->second != "0" &&
            found->second != "none";
   };
-  pass_on = is_on("ONEDNN_VERBOSE") || is_on("DNNL_VERBOSE");
+  const bool pass_on = is_on("ONEDNN_VERBOSE") || is_on("DNNL_VERBOSE");
   if (pass_on) {
     variables[LIVE_PASS_ON_VARIABLE] = "1";
   } else {
@@ -94,156 +33,36 @@ std::map<std::string, std::string> Environment(const std::string& memory, bool& 
   // Tasks of the calling threads alone: the counters are those of all threads.
   variables.emplace("ONEDNN_ITT_TASK_LEVEL", "1");
   variables.emplace("DNNL_ITT_TASK_LEVEL", "1");
-  const std::string library = LibraryPath();
   variables["INTEL_LIBITTNOTIFY64"] = library;
-  std::string& preload = variables["LD_PRELOAD"];
-  preload = preload.empty() ? library : library + ":" + preload;
   variables[LIVE_PATH_VARIABLE] = memory;
-  return variables;
-}
-
-pid_t Spawn(const std::vector<std::string>& arguments,
-            const std::map<std::string, std::string>& variables) {
-  std::vector<char*> words;
-  for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  std::vector<std::string> texts;
-  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
-  std::vector<char*> entries;
-  for (std::string& text : texts) entries.push_back(text.data());
-  entries.push_back(nullptr);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  for (const int signal : {SIGINT, SIGTERM, SIGXFSZ}) sigaddset(&defaults, signal);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  std::fflush(nullptr);
-  pid_t child = 0;
-  const int error =
-      posix_spawnp(&child, words.front(), nullptr, &attributes, words.data(), entries.data());
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) {
-    throw UsageError(fmt::format("--live {}: cannot be started ({}); check the name",
-                                 OneLine(arguments.front()), std::strerror(error)));
-  }
-  return child;
-}
-
-// Reads until the program has ended. Returns its status as waitpid(2) gives it.
-int Watch(pid_t child, LiveMemory& memory, LiveFold& fold,
-          const std::function<void(const LiveFold&)>& progress) {
-  const LiveMemory::Take take = [&fold](LiveWriter writer, const LiveRecord& record,
-                                        std::string_view text) { fold.Add(writer, record, text); };
-  // (without pidfd_open, Linux before 5.3, poll ignores -1 and waits)
-  const int file = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
-  Clock::time_point shown = Clock::now();
-  std::optional<Clock::time_point> interrupted;
-  int status = 0;
-  for (int signal = SIGTERM;;) {
-    pollfd ended{.fd = file, .events = POLLIN, .revents = 0};
-    poll(&ended, 1, kPollMilliseconds);
-    memory.Read(take);
-    const Clock::time_point now = Clock::now();
-    if (waitpid(child, &status, WNOHANG) == child) break;
-    if (progress && now - shown >= kProgressInterval) {
-      progress(fold);
-      shown = now;
-    }
-    // Ctrl-C reaches the program as well: it gets the time to end by itself.
-    if (!Interrupted()) continue;
-    if (!interrupted) interrupted = now;
-    if (now - *interrupted < kInterruptGrace) continue;
-    kill(child, std::exchange(signal, SIGKILL));
-    interrupted = now - kInterruptGrace / 2;
-  }
-  if (file >= 0) close(file);
-  memory.Read(take);
-  return status;
-}
-
-struct ElfFile {
-  bool is_elf = false;
-  int machine = EM_NONE;
-  bool is_dynamic = false;  // it names a dynamic linker
-};
-
-ElfFile ReadElf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  Elf64_Ehdr header;
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    return {};
-  }
-  ElfFile elf{.is_elf = true, .machine = header.e_machine};
-  if (header.e_ident[EI_CLASS] != ELFCLASS64) elf.machine = EM_NONE;
-  file.seekg(static_cast<std::streamoff>(header.e_phoff));
-  Elf64_Phdr segment;
-  for (int i = 0; i < header.e_phnum; ++i) {
-    if (!file.read(reinterpret_cast<char*>(&segment), sizeof segment)) break;
-    elf.is_dynamic = elf.is_dynamic || segment.p_type == PT_INTERP;
-  }
-  return elf;
-}
-
-// The interpreter of a script, "/usr/bin/python3"; empty for another file.
-std::string InterpreterOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string line;
-  if (!std::getline(file, line) || !line.starts_with("#!")) return {};
-  const std::size_t begin = line.find_first_not_of(" \t", 2);
-  if (begin == std::string::npos) return {};
-  return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
-}
-
-bool GetsOtherRights(const std::string& path) {
-  struct stat status;
-  if (stat(path.c_str(), &status) != 0) return false;
-  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) return true;
-  if ((status.st_mode & S_ISGID) != 0 && status.st_gid != getgid()) return true;
-  return geteuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+  return pass_on;
 }
 
 }  // namespace
 
-std::string WhyNotPreloaded(const std::string& path) {
-  constexpr int kMostInterpreters = 4;
-  std::string program = path;
-  for (int i = 0; i < kMostInterpreters; ++i) {
-    const std::string interpreter = InterpreterOf(program);
-    if (interpreter.empty()) break;
-    program = interpreter;
-  }
-  const ElfFile elf = ReadElf(program);
-  if (!elf.is_elf) return {};
-  if (elf.machine != ReadElf("/proc/self/exe").machine) {
-    return fmt::format("{} is a program of another architecture", program);
-  }
-  if (!elf.is_dynamic) return fmt::format("{} is a static program", program);
-  if (GetsOtherRights(program)) {
-    return fmt::format("{} gets other rights than yours (setuid, setgid or capabilities)", program);
-  }
-  return {};
-}
-
 LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector<LiveEvent>& events,
                     const std::function<void(const LiveFold& fold)>& progress) {
-  const std::string path = FindProgram(arguments.front());
-  if (const std::string reason = WhyNotPreloaded(path); !path.empty() && !reason.empty()) {
-    throw UsageError(
-        fmt::format("--live: {}, into which no library can be loaded; use `topdnn trace --run`",
-                    OneLine(reason)));
-  }
+  PreloadedProgram program("--live", arguments, "libtopdnn_live.so", "use `topdnn trace --run`");
   LiveMemory memory;
   memory.head().events = static_cast<std::uint32_t>(events.size());
   std::copy(events.begin(), events.end(), memory.head().event);
-  bool pass_on = false;
-  const auto variables = Environment(memory.path(), pass_on);
-  memory.head().pass_on = pass_on ? 1 : 0;
+  memory.head().pass_on = SwitchOn(program.library(), memory.path(), program.variables()) ? 1 : 0;
   LiveFold fold;
+  const LiveMemory::Take take = [&fold](LiveWriter writer, const LiveRecord& record,
+                                        std::string_view text) { fold.Add(writer, record, text); };
   const Clock::time_point begin = Clock::now();
-  const int status = Watch(Spawn(arguments, variables), memory, fold, progress);
+  Clock::time_point shown = begin;
+  program.Start();
+  const int status = program
+                         .Wait([&] {
+                           memory.Read(take);
+                           const Clock::time_point now = Clock::now();
+                           if (!progress || now - shown < kProgressInterval) return;
+                           progress(fold);
+                           shown = now;
+                         })
+                         .first;
+  memory.Read(take);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   LiveProgram result = {ProgramEndOf(status), fold.Finish(), seconds};
   result.live.lost =

@@ -26,10 +26,6 @@ struct LiveProgram : ProgramEnd {
 LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector<LiveEvent>& events,
                     const std::function<void(const LiveFold& fold)>& progress);
 
-// Why the dynamic linker loads no library into the program at this path: it is static, of another
-// architecture, or gets other rights. Empty if it does.
-std::string WhyNotPreloaded(const std::string& path);
-
 }  // namespace topdnn
 
 #endif  // TOPDNN_BENCH_LIVE_LIVE_PROGRAM_H_

@@ -13,6 +13,7 @@
 
 #include "bench/live/live_memory.h"
 #include "bench/live/live_program.h"
+#include "bench/live/preloaded_program.h"
 #include "bench/live/steps.h"
 
 namespace topdnn {
