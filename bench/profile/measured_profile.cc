@@ -14,6 +14,7 @@
 #include "bench/command_line/interrupt.h"
 #include "bench/machine/libraries.h"
 #include "bench/machine/measured_ceilings.h"
+#include "bench/profile/denormal_operands.h"
 #include "bench/profile/exact_counts.h"
 #include "bench/profile/fed_steps.h"
 #include "bench/profile/generated_code.h"
@@ -194,6 +195,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   if (timed.step.selection.enough && JudgeDisturbance(timed.disturbance).status == Status::kOk) {
     RememberRates(RatesOf(measured.profile.best_reading, threads));
   }
+  if (!Interrupted()) measured.denormal_note = DenormalNote(*workload.plan);
   if (options.feeds() && !Interrupted()) {
     settings.progress("timing steps with their input pipeline", 0);
     measured.fed_step = MeasureFedSteps(

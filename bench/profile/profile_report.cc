@@ -125,6 +125,9 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   for (const std::string& failure : measured.experiment_failures) {
     report.notes.push_back({.text = failure, .main = !options.experiments.empty()});
   }
+  if (!measured.denormal_note.empty()) {
+    report.notes.push_back({.text = measured.denormal_note, .main = true});
+  }
   for (const std::string& line : measured.source_notes) {
     report.notes.push_back({.text = "counters: " + OneLine(line)});
   }

@@ -43,6 +43,13 @@ std::optional<WidthResult> ScalingOf(std::span<const int> threads,
   return result;
 }
 
+std::optional<Interval> FactorOf(std::span<const double> seconds, std::span<const double> others) {
+  if (!ArePositive(seconds, others.size()) || !ArePositive(others, seconds.size())) return {};
+  std::vector<double> factors;
+  for (std::size_t r = 0; r < seconds.size(); ++r) factors.push_back(seconds[r] / others[r]);
+  return MedianInterval(factors);
+}
+
 std::optional<BandwidthResult> SensitivityOf(const std::string& resource,
                                              std::span<const double> alone,
                                              std::span<const BesideReaders> beside) {

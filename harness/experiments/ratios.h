@@ -18,6 +18,10 @@ namespace topdnn {
 std::optional<WidthResult> ScalingOf(std::span<const int> threads,
                                      std::span<const std::vector<double>> seconds);
 
+// The time under one condition over that under another, `seconds` and `others` by round. Absent
+// below 6 rounds, and if a time is not positive.
+std::optional<Interval> FactorOf(std::span<const double> seconds, std::span<const double> others);
+
 // A region beside readers that take a share of their own best rate.
 struct BesideReaders {
   std::vector<double> taken;    // by round

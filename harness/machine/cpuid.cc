@@ -28,12 +28,16 @@ CpuidLeaves ReadCpuid() {
     if (leaf <= highest) read(leaf, 0);
   }
   if (highest >= 7 && all[{7, 0}].eax >= 1) read(7, 1);
+  // The TLBs, one for each subleaf.
+  const std::uint32_t tlbs = highest >= 0x18 ? read(0x18, 0).eax : 0;
+  for (std::uint32_t tlb = 1; tlb <= tlbs; ++tlb) read(0x18, tlb);
   const bool hypervisor = (all[{1, 0}].ecx >> 31 & 1) != 0;
   if (hypervisor) read(0x40000000, 0);
   const std::uint32_t highest_extended = read(0x80000000, 0).eax;
   for (std::uint32_t leaf = 0x80000001; leaf <= 0x80000008 && leaf <= highest_extended; ++leaf) {
     read(leaf, 0);
   }
+  if (highest_extended >= 0x80000021) read(0x80000021, 0);
   return CpuidLeaves(std::move(all));
 }
 

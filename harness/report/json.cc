@@ -92,9 +92,43 @@ Json BillionsOf(std::optional<double> value) {
   return JsonNumber(value ? std::optional(*value * 1e-9) : std::nullopt);
 }
 
-// The experiments on threads, bandwidth and data in L1; no keys without them.
+Json ToJson(const DenormalsResult& result) {
+  Json json = {{"factor", IntervalJson(result.factor)},
+               {"changed", JsonNumber(result.changed)},
+               {"largest_change", JsonNumber(result.largest_change)},
+               {"origin", TextOrNull(result.origin)},
+               {"reason", TextOrNull(result.reason)},
+               {"operands", Json::array()}};
+  for (const OperandDenormals& operand : result.operands) {
+    json["operands"].push_back({{"name", operand.name},
+                                {"kind", operand.kind},
+                                {"result", operand.result},
+                                {"share", JsonNumber(operand.share)}});
+  }
+  return json;
+}
+
+Json ToJson(const PagesResult& result, bool is_step) {
+  Json json = {{"bytes", JsonNumber(result.bytes)}};
+  if (is_step) {
+    json["tlb_reach"] = {{"small", JsonNumber(result.small_reach)},
+                         {"huge", JsonNumber(result.huge_reach)}};
+  }
+  for (const HugePagesResult& of_kind : result.kinds) {
+    Json& written = json[of_kind.kind];
+    written = {{"factor", IntervalJson(of_kind.factor)}, {"reason", TextOrNull(of_kind.reason)}};
+    if (is_step) written["proved_bytes"] = JsonNumber(of_kind.proved_bytes);
+  }
+  return json;
+}
+
+// The experiments on threads, bandwidth, data in L1, denormals and pages; no keys without them.
 void AddExperiments(const Record& record, Json& json) {
   if (record.status == Status::kFailed) return;
+  if (record.denormals_experiment) json["denormals"] = ToJson(*record.denormals_experiment);
+  if (record.pages_experiment) {
+    json["pages"] = ToJson(*record.pages_experiment, record.pass.empty());
+  }
   if (record.width_experiment) {
     const WidthResult& result = *record.width_experiment;
     json["width_experiment"] = {{"threads", result.threads},

@@ -1,9 +1,10 @@
-// What the experiments on threads, on bandwidth and on data in L1 (harness/experiments) found out
-// about a region.
+// What the experiments on threads, on bandwidth, on data in L1, on denormals and on pages
+// (harness/experiments) found out about a region.
 
 #ifndef TOPDNN_HARNESS_RESULTS_EXPERIMENT_RESULTS_H_
 #define TOPDNN_HARNESS_RESULTS_EXPERIMENT_RESULTS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,42 @@ struct CoreResult {
   // Of the translated call: the time in which an OpenMP team existed, but not even its longest
   // share ran.
   double waiting_seconds = 0;
+};
+
+// An operand that a region reads, or its result.
+struct OperandDenormals {
+  std::string name;  // "src", "diff_weights"
+  std::string kind;  // "values", "weights", "gradients"
+  bool result = false;
+  double share = 0;  // of its elements
+};
+
+// The same work with denormals, and with denormal operands and results taken as zero.
+struct DenormalsResult {
+  std::vector<OperandDenormals> operands;  // the floating-point ones; none of a whole step
+  std::optional<Interval> factor;          // 95 %: the time with denormals over that without
+  // What flushing changes in the results of a stage, or in what a step leaves behind: the share of
+  // the elements, and the largest change relative to the largest element of its tensor.
+  std::optional<double> changed, largest_change;
+  std::string origin;  // of a step: where denormals come from; empty: there are none
+  std::string reason;  // why there is no factor; or empty
+};
+
+// The same work on huge pages of one kind.
+struct HugePagesResult {
+  std::string kind;                // "transparent", "reserved"
+  std::optional<Interval> factor;  // 95 %: the time on small pages over that on these
+  // Of the memory that was exchanged, on these pages in every round according to the kernel. Only
+  // of a step.
+  std::optional<double> proved_bytes;
+  std::string reason;  // why there is no factor; or empty
+};
+
+struct PagesResult {
+  std::vector<HugePagesResult> kinds;
+  double bytes = 0;  // of a stage's operands; of a step: of the memory that was exchanged
+  // Of a step: what the second-level TLB for data reaches on small and on huge pages.
+  std::optional<double> small_reach, huge_reach;
 };
 
 }  // namespace topdnn

@@ -82,6 +82,8 @@ struct Record {
   // with core_experiment; absent on one thread.
   std::optional<Interval> waiting;
   std::string core_reason;  // why there is no core_experiment although it was asked for; or empty
+  std::optional<DenormalsResult> denormals_experiment;
+  std::optional<PagesResult> pages_experiment;
   // Every kind of evidence together, and what limits the record; why there is none, or why part of
   // the evidence is not used. A DEGRADED record has them, too, if they hold all the same.
   std::optional<TopdownTree> tree;

@@ -4,10 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bench/formats/npz.h"
+#include "harness/experiments/denormals.h"
+#include "harness/experiments/huge_pages.h"
 #include "harness/experiments/remapped_memory.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/probes/probe.h"
@@ -18,6 +24,7 @@ namespace topdnn {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class ExperimentOnBackend : public testing::TestWithParam<const char*> {};
 
@@ -120,6 +127,100 @@ TEST(BandwidthExperiment, EveryStageHasItsSlowdown) {
     EXPECT_GT(result.at("taken").get<double>(), 0);
     ExpectInterval(result.at("slowdown"), 0, 1e6);
     ExpectInterval(result.at("slope"), -1e6, 1e6);
+  }
+}
+
+// Every tenth weight of c3 becomes denormal.
+void PlantDenormals(const std::filesystem::path& from, const std::filesystem::path& to) {
+  NamedArrays planted;
+  for (auto& [name, array] : ReadNpz(from)) {
+    if (!name.starts_with("weights/")) continue;
+    for (std::size_t i = 0; name == "weights/c3/weights" && i < array.data.size(); i += 40) {
+      const float denormal = 1e-39F;
+      std::memcpy(array.data.data() + i, &denormal, sizeof denormal);
+    }
+    planted.emplace_back(name, std::move(array));
+  }
+  WriteNpz(to, planted);
+}
+
+double ShareOf(const nlohmann::json& stage, const std::string& operand) {
+  for (const auto& of_stage : stage.at("denormals").at("operands")) {
+    if (of_stage.at("name") == operand && !of_stage.at("result")) return of_stage.at("share");
+  }
+  return -1;
+}
+
+TEST(DenormalsExperiment, FindsPlantedWeights) {
+  if (const std::string why = WhyNoFlushing(); !why.empty()) GTEST_SKIP() << why;
+  const TestFolder folder;
+  const std::string dump = (folder.path() / "step.npz").string();
+  const std::string planted = (folder.path() / "planted.npz").string();
+  const std::string file = (folder.path() / "o.json").string();
+  ASSERT_EQ(RunProgram({"step", "lenet5", "--batch", "1", "--dump", dump}).exit_status, 0);
+  PlantDenormals(dump, planted);
+  const Outcome with = RunProgram(
+      {"profile", "lenet5", "--infer", "--batch", "1", "--data", "synthetic", "--seconds", "0.05",
+       "--counters", "none", "--experiment", "denormals", "--weights", planted, "--json", file});
+  ASSERT_EQ(with.exit_status, 0) << with.output;
+  EXPECT_THAT(with.output, HasSubstr("denormals: 10 % of the weights of c3 forward"));
+  EXPECT_THAT(with.output, HasSubstr("Denormals by experiment"));
+  const nlohmann::json report = ReadJson(file);
+  int found = 0;
+  for (const auto& stage : report.at("stages")) {
+    const bool is_c3 = stage.at("name") == "c3";
+    found += is_c3 ? 1 : 0;
+    if (is_c3) {
+      EXPECT_NEAR(ShareOf(stage, "weights"), 0.1, 1e-3);
+    } else {
+      EXPECT_LE(ShareOf(stage, "weights"), 0) << stage.at("name");
+    }
+    if (found == 0) EXPECT_EQ(stage.at("denormals").at("changed"), 0) << stage.at("name");
+    const nlohmann::json& result = stage.at("denormals");
+    if (result.at("factor").is_null()) {
+      EXPECT_TRUE(result.at("reason").is_string());
+    } else {
+      ExpectInterval(result.at("factor"), 0, 1e6);
+    }
+    EXPECT_LT(result.at("largest_change"), 1e-5);
+  }
+  EXPECT_EQ(found, 1);
+  EXPECT_THAT(report.at("step").at("denormals").at("origin").get<std::string>(),
+              HasSubstr("the weights of c3 forward (10 %)"));
+}
+
+TEST(PagesExperiment, EveryStageHasAFactorOrAReason) {
+  if (const std::string why = WhyNoPages(PageKind::kTransparent, 0); !why.empty()) {
+    GTEST_SKIP() << why;
+  }
+  const TestFolder folder;
+  const std::string file = (folder.path() / "o.json").string();
+  const Outcome outcome =
+      RunProgram({"profile", "cnn", "--infer", "--batch", "32", "--data", "synthetic", "--seconds",
+                  "0.05", "--counters", "none", "--experiment", "pages", "--json", file});
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("Pages by experiment"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("denormals: ")));
+  const nlohmann::json report = ReadJson(file);
+  std::vector<nlohmann::json> records = report.at("stages");
+  records.push_back(report.at("step"));
+  for (const nlohmann::json& record : records) {
+    const nlohmann::json& pages = record.at("pages");
+    EXPECT_GT(pages.at("bytes"), 0);
+    for (const char* kind : {"transparent", "reserved"}) {
+      const nlohmann::json& result = pages.at(kind);
+      if (result.at("factor").is_null()) {
+        EXPECT_TRUE(result.at("reason").is_string()) << kind;
+      } else {
+        ExpectInterval(result.at("factor"), 0, 1e6);
+      }
+    }
+  }
+  const nlohmann::json& step = report.at("step").at("pages");
+  const nlohmann::json& transparent = step.at("transparent");
+  if (!transparent.at("factor").is_null()) {
+    EXPECT_GT(transparent.at("proved_bytes"), 0);
+    EXPECT_LE(transparent.at("proved_bytes"), step.at("bytes"));
   }
 }
 

@@ -1,4 +1,4 @@
-// The tables of the three experiments, from records made by hand.
+// The tables of the experiments, from records made by hand.
 
 #include "harness/report/tables/experiment_table.h"
 
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "harness/report/json.h"
+#include "harness/report/tables/factor_tables.h"
 #include "harness/report/tables/scaling_tables.h"
 
 namespace topdnn {
@@ -106,6 +107,69 @@ TEST(BandwidthTableTest, ShowsSlowdownAndSlopeByResource) {
   EXPECT_EQ(json["bandwidth_experiment"]["dram"].dump(),
             "{\"taken\":0.87,\"slowdown\":[1.5,1.6],\"slope\":[0.55,0.71]}");
   EXPECT_FALSE(json.contains("width_experiment"));
+}
+
+TEST(DenormalsTableTest, ShowsSharesFactorAndOrigin) {
+  Report report;
+  report.stages = {MeasuredStage("conv1"), MeasuredStage("relu1")};
+  DenormalsResult result;
+  result.operands = {{.name = "src", .kind = "values", .result = false, .share = 0},
+                     {.name = "weights", .kind = "weights", .result = false, .share = 0.01},
+                     {.name = "dst", .kind = "values", .result = true, .share = 0.25}};
+  result.factor = Interval{.low = 1.501, .high = 1.699};
+  result.changed = 0.25;
+  result.largest_change = 1e-38;
+  report.stages[0].denormals_experiment = result;
+  report.stages[1].denormals_experiment = DenormalsResult();
+  report.stages[1].denormals_experiment->reason = "too few rounds";
+  report.step = report.stages[0];
+  report.step.pass.clear();
+  report.step.denormals_experiment->operands.clear();
+  report.step.denormals_experiment->origin = "the weights of conv1";
+  const std::string text = DenormalsTable(report, kWide);
+  EXPECT_THAT(text, ContainsRegex("2.00 +0 +1 +25 +1.50-1.70 +25 +1e-36"));
+  EXPECT_THAT(text, HasSubstr("they come from: the weights of conv1"));
+  EXPECT_THAT(text, HasSubstr("no factor: too few rounds (relu1 backward weights)"));
+  EXPECT_EQ(DenormalsTable(Report(), kWide), "");
+  report.step.denormals_experiment->origin.clear();
+  EXPECT_THAT(DenormalsTable(report, kWide), HasSubstr("no operand and no result has denormals"));
+  const nlohmann::ordered_json json = ToJson(report.stages[0]);
+  EXPECT_EQ(json["denormals"]["factor"].dump(), "[1.501,1.699]");
+  EXPECT_EQ(json["denormals"]["operands"][1].dump(),
+            "{\"name\":\"weights\",\"kind\":\"weights\",\"result\":false,\"share\":0.01}");
+  EXPECT_TRUE(ToJson(report.stages[1])["denormals"]["factor"].is_null());
+  EXPECT_FALSE(json.contains("pages"));
+}
+
+TEST(PagesTableTest, ShowsFactorsProofAndWhyAKindIsAbsent) {
+  constexpr double kMib = 1 << 20;
+  Report report;
+  report.stages = {MeasuredStage("dense1")};
+  HugePagesResult transparent, reserved;
+  transparent.kind = "transparent";
+  transparent.factor = Interval{.low = 1.101, .high = 1.199};
+  reserved.kind = "reserved";
+  reserved.reason = "0 huge pages are reserved";
+  PagesResult result;
+  result.kinds = {transparent, reserved};
+  result.bytes = 32 * kMib;
+  report.stages[0].pages_experiment = result;
+  result.bytes = 100 * kMib;
+  result.kinds[0].proved_bytes = 98 * kMib;
+  result.small_reach = 16 * kMib;
+  result.huge_reach = 8192 * kMib;
+  report.step = report.stages[0];
+  report.step.pass.clear();
+  report.step.pages_experiment = result;
+  const std::string text = PagesTable(report, kWide);
+  EXPECT_THAT(text, ContainsRegex("2.00 +32.0 +2.00 +1.10-1.20"));
+  EXPECT_THAT(text, HasSubstr("transparent huge pages: 98.0 of 100.0 MiB in every round"));
+  EXPECT_THAT(text, HasSubstr("reserved huge pages: 0 huge pages are reserved"));
+  EXPECT_THAT(text, HasSubstr("reaches 16.0 MiB on pages of 4 KiB, 8192.0 MiB"));
+  EXPECT_EQ(PagesTable(Report(), kWide), "");
+  const nlohmann::ordered_json json = ToJson(report.stages[0]);
+  EXPECT_EQ(json["pages"]["transparent"].dump(), "{\"factor\":[1.101,1.199],\"reason\":null}");
+  EXPECT_TRUE(json["pages"]["reserved"]["factor"].is_null());
 }
 
 }  // namespace

@@ -110,5 +110,17 @@ TEST(SensitivityTest, IsAbsentIfNothingWasTaken) {
   EXPECT_FALSE(SensitivityOf("dram", std::vector<double>(5, 1), few));
 }
 
+// By hand: the ratios of the rounds are 2, 2, 2, 2, 2 and 3. Six rounds give their range.
+TEST(FactorTest, IsTheIntervalOfTheRatiosOfTheRounds) {
+  const std::vector<double> others = {1, 2, 3, 4, 5, 6};
+  const auto factor = FactorOf(std::vector<double>{2, 4, 6, 8, 10, 18}, others);
+  ASSERT_TRUE(factor);
+  EXPECT_EQ(factor->low, 2);
+  EXPECT_EQ(factor->high, 3);
+  EXPECT_FALSE(FactorOf(std::vector<double>{2, 4, 6, 8, 10}, others));
+  EXPECT_FALSE(FactorOf(std::vector<double>{2, 4, 0, 8, 10, 18}, others));
+  EXPECT_FALSE(FactorOf(std::vector<double>(5, 1.0), std::vector<double>(5, 1.0)));
+}
+
 }  // namespace
 }  // namespace topdnn

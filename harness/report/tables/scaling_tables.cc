@@ -8,18 +8,13 @@
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"
+#include "harness/report/tables/factor_tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
 namespace topdnn {
 
 namespace {
-
-// "1.62-1.71", rounded outward.
-std::string FactorText(const Interval& interval) {
-  return fmt::format("{:.2f}-{:.2f}", std::floor(interval.low * 100) / 100,
-                     std::ceil(interval.high * 100) / 100);
-}
 
 // "12-38", in percent, rounded outward; "-3 to 2" with a negative end.
 std::string PercentText(const Interval& interval) {
@@ -46,7 +41,7 @@ void AddScaling(const Record& record, Table& table) {
   const WidthResult& result = *record.width_experiment;
   std::vector<Table::Cell> row = {record.name, WordsOf(record.pass)};
   for (const double seconds : result.seconds) row.emplace_back(seconds);
-  row.emplace_back(FactorText(result.speedup));
+  row.emplace_back(FactorInterval(result.speedup));
   row.emplace_back(PercentText(result.serial_share));
   table.Add(std::move(row));
 }
@@ -66,7 +61,7 @@ void AddSensitivity(const Record& record, Table& table) {
       record.seconds ? std::optional(record.seconds->median) : std::nullopt};
   for (const char* resource : {"llc", "dram"}) {
     const BandwidthResult* result = Find(record, resource);
-    row.emplace_back(result == nullptr ? "" : FactorText(result->slowdown));
+    row.emplace_back(result == nullptr ? "" : FactorInterval(result->slowdown));
     row.emplace_back(result == nullptr ? "" : PercentText(result->slope));
   }
   table.Add(std::move(row));
