@@ -20,7 +20,8 @@ inline constexpr const char* kExactCounts = "exact_counts";
 // {"format": 1, "subject": {"network", "batch", ...}, "cpu": {...}, "libraries": {...},
 // "stages": [{"name", "pass", "implementation", "counts": {...} or null, "reason", "left_out",
 // "loops": [{"code", "iterations", ...}]}], "code": {"CODE": {"place", "listing"}}}.
-// `machine` and `subject`: as in the JSON of a profile. `code_names`: of generated code, as a perf map.
+// `machine` and `subject`: as in the JSON of a profile. `code_names`: of generated code, as a perf
+// map.
 nlohmann::ordered_json ExactCountsJson(const Plan& plan, const std::vector<RegionBlocks>& regions,
                                        const std::string& code_names,
                                        const nlohmann::ordered_json& machine,

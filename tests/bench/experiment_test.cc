@@ -175,7 +175,9 @@ TEST(DenormalsExperiment, FindsPlantedWeights) {
     } else {
       EXPECT_LE(ShareOf(stage, "weights"), 0) << stage.at("name");
     }
-    if (found == 0) EXPECT_EQ(stage.at("denormals").at("changed"), 0) << stage.at("name");
+    if (found == 0) {
+      EXPECT_EQ(stage.at("denormals").at("changed"), 0) << stage.at("name");
+    }
     const nlohmann::json& result = stage.at("denormals");
     if (result.at("factor").is_null()) {
       EXPECT_TRUE(result.at("reason").is_string());

@@ -30,10 +30,10 @@ std::vector<std::string> NamesOf(const Reports& reports) {
 
 TEST(ReportRegistryTest, HasTheReports) {
   EXPECT_THAT(NamesOf(FileReports()), ElementsAreArray(kFiles));
-  EXPECT_THAT(
-      NamesOf(TableReports()),
-      ElementsAre("stages", "topdown", "dram", "fed-step", "tree", "bandwidth", "bounds", "core",
-                  "energy", "experiment", "width", "roofline", "context-gap", "series", "hot"));
+  EXPECT_THAT(NamesOf(TableReports()),
+              ElementsAre("stages", "topdown", "dram", "fed-step", "tree", "bandwidth", "bounds",
+                          "core", "denormals", "energy", "experiment", "pages", "width", "roofline",
+                          "context-gap", "series", "hot"));
 }
 
 TEST(ReportRegistryTest, OptionsHaveAHelp) {
