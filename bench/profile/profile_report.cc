@@ -126,7 +126,8 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
     report.notes.push_back({.text = failure, .main = !options.experiments.empty()});
   }
   if (!measured.denormal_note.empty()) {
-    report.notes.push_back({.text = measured.denormal_note, .main = true});
+    // (in front, because the console prints the first two main notes)
+    report.notes.insert(report.notes.begin(), {.text = measured.denormal_note, .main = true});
   }
   for (const std::string& line : measured.source_notes) {
     report.notes.push_back({.text = "counters: " + OneLine(line)});
