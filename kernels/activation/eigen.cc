@@ -86,9 +86,18 @@ const FidelityDeclaration kEigenFidelity[] = {
                          "multiplies by 0 or 1",
                          "relu_op_functor.h",
                          {Pass::kBackwardData}}),
-    FidelityDeclaration({"clip", "eigen", Fidelity::kNotCompared, "one expression"}),
-    FidelityDeclaration({"sigmoid", "eigen", Fidelity::kNotCompared, "one expression"}),
-    FidelityDeclaration({"hard_sigmoid", "eigen", Fidelity::kNotCompared, "one expression"}),
+    FidelityDeclaration(
+        {"clip", "eigen", Fidelity::kOurs,
+         "one expression on all threads, in which a NaN stays; TensorFlow's clip_by_value is a "
+         "Minimum and a Maximum, and its ClipByValue works on one thread, element by element",
+         "cwise_op_clip.cc"}),
+    FidelityDeclaration({"sigmoid", "eigen", Fidelity::kSame,
+                         "Eigen's logistic function (cwise_ops.h); the gradient is one function of "
+                         "the result and its gradient",
+                         "cwise_ops_gradients.h"}),
+    FidelityDeclaration({"hard_sigmoid", "eigen", Fidelity::kOurs,
+                         "one expression; TensorFlow has no such operation, and Keras composes it "
+                         "of a product, a sum and a clip"}),
 };
 
 }  // namespace

@@ -41,8 +41,11 @@ KernelOrRefusal MakeEigenBias(const eigen::Functions& functions, KernelRequest& 
 }
 
 const eigen::Registration kEigen("bias", MakeEigenBias);
-const FidelityDeclaration kEigenFidelity({"bias", "eigen", Fidelity::kNotCompared,
-                                          "sums of rows by thread"});
+const FidelityDeclaration kEigenFidelity(
+    {"bias", "eigen", Fidelity::kSame,
+     "one flat expression that repeats the bias; the gradient shares the columns among the threads "
+     "when there are more than 16 for each, otherwise the rows (redux_functor.h)",
+     "bias_op.cc"});
 
 }  // namespace
 

@@ -306,29 +306,33 @@ KernelOrRefusal MakeEigenConv(const eigen::Functions& functions, KernelRequest& 
 
 const eigen::Registration kEigen("conv", MakeEigenConv, {kMatMul, eigen::kRows});
 const FidelityDeclaration kEigenFidelity[] = {
+    FidelityDeclaration(
+        {"conv",
+         "eigen",
+         Fidelity::kSame,
+         "a matrix product where patches are whole images or single positions, otherwise a "
+         "contraction with implicit patches; depthwise as in depthwise_conv_op.cc; ours: dilated "
+         "patches are packed by vectors and not by element, a group of 1x1 is a matrix product, "
+         "and weights are stored by group and not shuffled in each call",
+         "conv_ops.cc",
+         {Pass::kForward}}),
     FidelityDeclaration({"conv",
                          "eigen",
                          Fidelity::kSame,
-                         "a matrix product where patches are whole images or single positions, "
-                         "otherwise a contraction with implicit patches, which our code packs; "
-                         "depthwise as in depthwise_conv_op.cc",
-                         "conv_ops.cc",
-                         {Pass::kForward}}),
-    FidelityDeclaration({"conv",
-                         "eigen",
-                         Fidelity::kSame,
-                         "sharded gemm and col2im, or one gemm at a time; depthwise as in "
-                         "depthwise_conv_grad_op.cc; `eigen-matmul` is ours",
-                         "conv_grad_input_ops.cc",
+                         "sharded gemm and col2im tap by tap, or one gemm at a time; depthwise as "
+                         "in depthwise_conv_grad_op.cc; `eigen-matmul`, dilation and groups are "
+                         "ours (TensorFlow refuses both on a CPU)",
+                         "conv_grad_input_ops.h",
                          {Pass::kBackwardData}}),
-    FidelityDeclaration({"conv",
-                         "eigen",
-                         Fidelity::kSame,
-                         "im2col of a shard, then a contraction that accumulates; depthwise as in "
-                         "depthwise_conv_grad_op.cc; `eigen-matmul`, `eigen-rows` and groups are "
-                         "ours (weights are stored by group)",
-                         "conv_grad_filter_ops.cc",
-                         {Pass::kBackwardWeights}}),
+    FidelityDeclaration(
+        {"conv",
+         "eigen",
+         Fidelity::kSame,
+         "im2col of a shard tap by tap, then a contraction that accumulates; depthwise as in "
+         "depthwise_conv_grad_op.cc; `eigen-matmul`, `eigen-rows`, dilation and groups are ours "
+         "(TensorFlow refuses both on a CPU); the bias gradient, as in bias_op.cc, is a part of it",
+         "conv_grad_filter_ops.cc",
+         {Pass::kBackwardWeights}}),
 };
 
 const VariantRegistration kEigenVariant(

@@ -187,7 +187,10 @@ class ConvNdLoop {
 const KernelRegistration kForOpenBlas("conv_nd", "openblas", MakeOmpRange<ConvNdLoop>);
 const eigen::Registration kForEigen("conv_nd", eigen::MakeRange<ConvNdLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
-    FidelityDeclaration({"conv_nd", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
+    FidelityDeclaration({"conv_nd", "eigen", Fidelity::kOurs,
+                         "loops on Eigen's pool; TensorFlow contracts implicit patches in three "
+                         "dimensions, without dilation (eigen_cuboid_convolution.h)",
+                         "conv_ops_3d.cc"}),
     FidelityDeclaration({"conv_nd", "openblas", Fidelity::kOurs,
                          "loops; Caffe has im2col of any number of axes and sgemm",
                          "layers/base_conv_layer.cpp"}),

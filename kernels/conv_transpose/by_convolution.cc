@@ -68,10 +68,10 @@ const KernelRegistration kOnOpenBlas("conv_transpose", "openblas", MakerOn("open
 const KernelRegistration kOnEigen("conv_transpose", "eigen", MakerOn("eigen"));
 const KernelRegistration kOnEigenSgemm("conv_transpose", "eigen-sgemm", MakerOn("eigen-sgemm"));
 const FidelityDeclaration kFidelity[] = {
-    FidelityDeclaration(
-        {"conv_transpose", "eigen", Fidelity::kSame,
-         "the gradient of a convolution by its input; over one or three axes by loops",
-         "conv_grad_input_ops.cc"}),
+    FidelityDeclaration({"conv_transpose", "eigen", Fidelity::kSame,
+                         "the gradient of a convolution by its input; dilation, groups, and loops "
+                         "over one or three axes are ours",
+                         "conv_grad_input_ops.cc"}),
     FidelityDeclaration(
         {"conv_transpose", "openblas", Fidelity::kSame,
          "the gradient of a convolution by its input; over one or three axes by loops",

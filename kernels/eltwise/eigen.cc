@@ -46,9 +46,18 @@ const eigen::Registration kEigenAdd("add", MakeEigenAdd);
 const eigen::Registration kEigenBinary("binary", eigen::MakeRange<BinaryLoop>);
 const eigen::Registration kEigenUnary("unary", eigen::MakeRange<UnaryLoop>);
 const FidelityDeclaration kEigenFidelity[] = {
-    FidelityDeclaration({"add", "eigen", Fidelity::kNotCompared, "one expression"}),
-    FidelityDeclaration({"binary", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
-    FidelityDeclaration({"unary", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
+    FidelityDeclaration({"add", "eigen", Fidelity::kSame,
+                         "as AddN: two to nine sources in the first expression, then eight at a "
+                         "time; a fused ReLU is ours",
+                         "aggregate_ops.cc"}),
+    FidelityDeclaration({"binary", "eigen", Fidelity::kOurs,
+                         "loops over rows on Eigen's pool, with our estimate of their cost; "
+                         "TensorFlow evaluates an expression, which repeats the smaller source",
+                         "cwise_ops_common.h"}),
+    FidelityDeclaration({"unary", "eigen", Fidelity::kOurs,
+                         "a loop for each function on Eigen's pool, with our estimate of its cost; "
+                         "TensorFlow evaluates an expression",
+                         "cwise_ops_common.h"}),
 };
 
 }  // namespace

@@ -121,10 +121,12 @@ const KernelRegistration kIntegerOpenBlas("integer_steps", "openblas",
                                           MakeOmpRange<IntegerStepsLoop>);
 const eigen::Registration kIntegerEigen("integer_steps", eigen::MakeRange<IntegerStepsLoop>);
 const FidelityDeclaration kIntegerFidelity[] = {
+    FidelityDeclaration({"integer_steps", "eigen", Fidelity::kOurs,
+                         "one loop over 64-bit integers on Eigen's pool; TensorFlow has no such "
+                         "operation, but one for each step"}),
     FidelityDeclaration(
-        {"integer_steps", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
-    FidelityDeclaration(
-        {"integer_steps", "openblas", Fidelity::kNotCompared, "Caffe has no such layer"}),
+        {"integer_steps", "openblas", Fidelity::kOurs,
+         "one loop over 64-bit integers on all threads; Caffe has no such operation"}),
 };
 
 }  // namespace

@@ -57,9 +57,13 @@ const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"add", "openblas", Fidelity::kOurs,
                          "one loop; Caffe calls axpy for each source", "layers/eltwise_layer.cpp"}),
     FidelityDeclaration({"binary", "openblas", Fidelity::kOurs,
-                         "loops over rows; Caffe has a layer for products, maxima and powers"}),
+                         "loops over rows on all threads; Caffe has products and maxima of equal "
+                         "shapes, on one thread",
+                         "layers/eltwise_layer.cpp"}),
     FidelityDeclaration({"unary", "openblas", Fidelity::kOurs,
-                         "one loop for each function; Caffe has a layer for some of them"}),
+                         "one loop for each function on all threads; Caffe has a layer for some of "
+                         "them (exp, log, power, absval), on one thread",
+                         "layers/exp_layer.cpp"}),
 };
 
 }  // namespace

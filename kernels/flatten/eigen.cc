@@ -29,7 +29,8 @@ KernelOrRefusal MakeEigenFlatten(const eigen::Functions& functions, KernelReques
 const eigen::Registration kEigen("flatten", MakeEigenFlatten);
 const FidelityDeclaration kEigenFidelity(
     {"flatten", "eigen", Fidelity::kOurs,
-     "a shuffle, because the layout changes; TensorFlow changes the shape alone"});
+     "a shuffle, because the layout changes; TensorFlow's result shares the memory of its source",
+     "reshape_op.h"});
 
 }  // namespace
 

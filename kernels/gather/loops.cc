@@ -47,7 +47,11 @@ const KernelRegistration kForOneDnn("gather", "onednn", MakeOmpRange<GatherLoop>
 const KernelRegistration kForOpenBlas("gather", "openblas", MakeOmpRange<GatherLoop>);
 const eigen::Registration kForEigen("gather", eigen::MakeRange<GatherLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
-    FidelityDeclaration({"gather", "eigen", Fidelity::kNotCompared, "copies on Eigen's pool"}),
+    FidelityDeclaration(
+        {"gather", "eigen", Fidelity::kOurs,
+         "copies on Eigen's pool, with our estimate of their cost; a bad index gives NaN; "
+         "TensorFlow prefetches the next row, and a bad index is an error",
+         "gather_functor.h"}),
     FidelityDeclaration({"gather", "openblas", Fidelity::kOurs,
                          "copies on all threads; Caffe's are serial",
                          "layers/batch_reindex_layer.cpp"}),

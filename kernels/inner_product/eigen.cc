@@ -113,9 +113,10 @@ KernelOrRefusal MakeEigenInnerProduct(const eigen::Functions& functions, KernelR
 }
 
 const eigen::Registration kEigen("inner_product", MakeEigenInnerProduct);
-const FidelityDeclaration kEigenFidelity({"inner_product", "eigen", Fidelity::kSame,
-                                          "a contraction, with the bias in its output kernel",
-                                          "matmul_op.cc"});
+const FidelityDeclaration kEigenFidelity(
+    {"inner_product", "eigen", Fidelity::kSame,
+     "a contraction, with the bias in its output kernel; the bias gradient as in bias_op.cc",
+     "matmul_op.cc"});
 
 }  // namespace
 

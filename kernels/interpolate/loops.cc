@@ -111,7 +111,10 @@ class InterpolateLoop {
 const KernelRegistration kForOpenBlas("interpolate", "openblas", MakeInterpolateLoops);
 const eigen::Registration kForEigen("interpolate", eigen::MakeRange<InterpolateLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
-    FidelityDeclaration({"interpolate", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
+    FidelityDeclaration({"interpolate", "eigen", Fidelity::kOurs,
+                         "loops on Eigen's pool; TensorFlow's ResizeBilinear computes the weights "
+                         "of each axis once and runs on one thread",
+                         "resize_bilinear_op.cc"}),
     FidelityDeclaration(
         {"interpolate", "openblas", Fidelity::kOurs, "loops; Caffe has no such operation"}),
 };

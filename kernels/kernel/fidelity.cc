@@ -23,16 +23,6 @@ FidelityDeclaration::FidelityDeclaration(FidelityEntry entry) {
 
 std::vector<FidelityEntry> FidelityEntries() { return entries.Values(); }
 
-std::string NameOf(Fidelity fidelity) {
-  switch (fidelity) {
-    case Fidelity::kSame:
-      return "same";
-    case Fidelity::kOurs:
-      return "ours";
-    case Fidelity::kNotCompared:
-      break;
-  }
-  return "not compared";
-}
+std::string NameOf(Fidelity fidelity) { return fidelity == Fidelity::kSame ? "same" : "ours"; }
 
 }  // namespace topdnn

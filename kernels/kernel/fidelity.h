@@ -18,10 +18,9 @@
 namespace topdnn {
 
 enum class Fidelity {
-  kSame,         // the same algorithm, division among threads and library calls, read in `source`
-  kOurs,         // our own code: `how` says what the framework does instead, or that it has no such
-                 // operation
-  kNotCompared,  // our own code, whose counterpart nobody has read
+  kSame,  // the same algorithm, division among threads and library calls, read in `source`
+  kOurs,  // our own code: `how` says what the framework does instead, read in `source`, or that it
+          // has no such operation
 };
 
 struct FidelityEntry {
@@ -30,7 +29,7 @@ struct FidelityEntry {
   Fidelity fidelity;
   std::string how;
   // The framework's file, below tensorflow/core/kernels/ or caffe/src/caffe/, or a path that begins
-  // with tensorflow/. Empty: none.
+  // with tensorflow/. Empty: the framework has no such operation.
   std::string source = {};
   std::vector<Pass> passes = {};  // empty: all
 };
@@ -43,7 +42,7 @@ class FidelityDeclaration {
 // Sorted by operation, backend and pass.
 std::vector<FidelityEntry> FidelityEntries();
 
-// "same", "ours", "not compared".
+// "same", "ours".
 std::string NameOf(Fidelity fidelity);
 
 }  // namespace topdnn

@@ -79,8 +79,9 @@ KernelOrRefusal MakeEigenLrn(const eigen::Functions& functions, KernelRequest& r
 const eigen::Registration kEigen("lrn", MakeEigenLrn, {eigen::kRows});
 const FidelityDeclaration kEigenFidelity(
     {"lrn", "eigen", Fidelity::kSame,
-     "the squares times a band matrix; the gradient computes each "
-     "scale again; `eigen-rows`, windows of rows, is ours",
+     "the squares times a band matrix; the gradient computes each scale again; `eigen-rows`, "
+     "windows of rows, is ours, and so is forward above 384 channels with a beta of 0.5 or 1, "
+     "where TensorFlow keeps running sums on one thread",
      "lrn_op.cc"});
 
 }  // namespace

@@ -39,8 +39,11 @@ KernelOrRefusal MakeEigenMatMul(const eigen::Functions& functions, KernelRequest
 }
 
 const eigen::Registration kEigen("matmul", MakeEigenMatMul);
-const FidelityDeclaration kEigenFidelity({"matmul", "eigen", Fidelity::kNotCompared,
-                                          "a contraction for each matrix"});
+const FidelityDeclaration kEigenFidelity(
+    {"matmul", "eigen", Fidelity::kOurs,
+     "a contraction for each matrix; TensorFlow does so for one matrix or large ones; otherwise "
+     "its threads share the matrices and multiply each alone",
+     "batch_matmul_op_impl.h"});
 
 }  // namespace
 

@@ -33,7 +33,7 @@ class MatMulOpenBlas : public openblas::OpenBlasKernel {
 const KernelRegistration kOpenBlas("matmul", "openblas", openblas::Make<MatMulOp, MatMulOpenBlas>);
 const FidelityDeclaration kOpenBlasFidelity(
     {"matmul", "openblas", Fidelity::kOurs,
-     "a call of sgemm for each matrix; Caffe has no such layer"});
+     "a call of sgemm for each matrix; Caffe has no such operation"});
 
 }  // namespace
 

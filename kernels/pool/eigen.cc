@@ -148,17 +148,20 @@ const FidelityDeclaration kEigenFidelity[] = {
         {"pool",
          "eigen",
          Fidelity::kSame,
-         "maxima by columns of channels, images shared by the threads; averages, by rows, and "
-         "`eigen-rows` are ours",
+         "maxima by columns of channels, images shared by the threads; ours: `eigen-rows`, and "
+         "averages, whose threads share rows and whose windows gather (in TensorFlow they share "
+         "images and each element is added to its windows)",
          "pooling_ops_common.h",
          {Pass::kForward}}),
-    FidelityDeclaration({"pool",
-                         "eigen",
-                         Fidelity::kSame,
-                         "the maxima are found again; averages, and `eigen-rows`, which saves the "
-                         "maxima's places, are ours",
-                         "maxpooling_op.cc",
-                         {Pass::kBackwardData}}),
+    FidelityDeclaration(
+        {"pool",
+         "eigen",
+         Fidelity::kSame,
+         "the maxima are found again; ours: `eigen-rows`, which saves the maxima's places, and "
+         "averages, whose elements gather from their windows (in TensorFlow each gradient is added "
+         "to its window, and threads share images, avgpooling_op.cc)",
+         "maxpooling_op.cc",
+         {Pass::kBackwardData}}),
 };
 
 }  // namespace

@@ -121,9 +121,13 @@ class PoolNdLoop {
 const KernelRegistration kForOpenBlas("pool_nd", "openblas", MakePoolNdLoops);
 const eigen::Registration kForEigen("pool_nd", eigen::MakeRange<PoolNdLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
-    FidelityDeclaration({"pool_nd", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
-    FidelityDeclaration(
-        {"pool_nd", "openblas", Fidelity::kOurs, "loops; Caffe pools images alone"}),
+    FidelityDeclaration({"pool_nd", "eigen", Fidelity::kOurs,
+                         "loops on Eigen's pool; TensorFlow evaluates Eigen's cuboid pooling, and "
+                         "the gradient of maxima by expressions for each window",
+                         "pooling_ops_3d.cc"}),
+    FidelityDeclaration({"pool_nd", "openblas", Fidelity::kOurs,
+                         "loops on all threads; Caffe pools over height and width alone",
+                         "layers/pooling_layer.cpp"}),
 };
 
 }  // namespace

@@ -153,9 +153,23 @@ KernelOrRefusal MakeEigenReduce(const eigen::Functions& functions, KernelRequest
 }
 
 const eigen::Registration kEigen("reduce", MakeEigenReduce);
-const FidelityDeclaration kEigenFidelity(
-    {"reduce", "eigen", Fidelity::kNotCompared,
-     "dimensions merged as in reduction_ops_common.h; not read further"});
+const FidelityDeclaration kEigenFidelity[] = {
+    FidelityDeclaration(
+        {"reduce",
+         "eigen",
+         Fidelity::kSame,
+         "dimensions merged, then one expression for sums and means, after a shuffle when more "
+         "than three groups remain; other functions are loops of ours",
+         "reduction_ops_common.h",
+         {Pass::kForward}}),
+    FidelityDeclaration({"reduce",
+                         "eigen",
+                         Fidelity::kOurs,
+                         "one expression divides and repeats the gradient, a second when a shuffle "
+                         "follows; TensorFlow composes it of a reshape, a tile and a division",
+                         "tensorflow/python/ops/math_grad.py",
+                         {Pass::kBackwardData}}),
+};
 
 }  // namespace
 

@@ -22,8 +22,9 @@ KernelOrRefusal MakeEigenReorder(const eigen::Functions& functions, KernelReques
 }
 
 const eigen::Registration kEigen("reorder", MakeEigenReorder);
-const FidelityDeclaration kEigenFidelity({"reorder", "eigen", Fidelity::kOurs,
-                                          "a shuffle; TensorFlow's plans have no reorder"});
+const FidelityDeclaration kEigenFidelity(
+    {"reorder", "eigen", Fidelity::kOurs,
+     "a shuffle; TensorFlow has no such operation: its tensors have one layout"});
 
 }  // namespace
 

@@ -49,8 +49,9 @@ KernelOrRefusal MakeLoopsReorder(const KernelRequest& request) {
 }
 
 const KernelRegistration kLoops("reorder", "openblas", MakeLoopsReorder);
-const FidelityDeclaration kLoopsFidelity({"reorder", "openblas", Fidelity::kOurs,
-                                          "loops; Caffe has one layout and no reorder"});
+const FidelityDeclaration kLoopsFidelity(
+    {"reorder", "openblas", Fidelity::kOurs,
+     "loops; Caffe has no such operation: its tensors have one layout"});
 
 }  // namespace
 

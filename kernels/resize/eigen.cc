@@ -42,8 +42,11 @@ KernelOrRefusal MakeEigenResize(const eigen::Functions& functions, KernelRequest
 }
 
 const eigen::Registration kEigen("resize", MakeEigenResize);
-const FidelityDeclaration kEigenFidelity({"resize", "eigen", Fidelity::kNotCompared,
-                                          "copies of pixels"});
+const FidelityDeclaration kEigenFidelity(
+    {"resize", "eigen", Fidelity::kOurs,
+     "threads share rows; TensorFlow's share pixels, whose places it computes in floating point, "
+     "and its gradient runs on one thread",
+     "resize_nearest_neighbor_op.cc"});
 
 }  // namespace
 

@@ -91,7 +91,11 @@ const KernelRegistration kForOneDnn("slice", "onednn", MakeOmpRange<SliceLoop>);
 const KernelRegistration kForOpenBlas("slice", "openblas", MakeOmpRange<SliceLoop>);
 const eigen::Registration kForEigen("slice", eigen::MakeRange<SliceLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
-    FidelityDeclaration({"slice", "eigen", Fidelity::kNotCompared, "copies on Eigen's pool"}),
+    FidelityDeclaration({"slice", "eigen", Fidelity::kOurs,
+                         "copies of the longest runs on Eigen's pool; TensorFlow shares the memory "
+                         "of a slice of the first axis, copies rows on one thread in two "
+                         "dimensions, and otherwise evaluates Eigen's slice",
+                         "slice_op.cc"}),
     FidelityDeclaration({"slice", "openblas", Fidelity::kOurs,
                          "copies on all threads; Caffe's are serial", "layers/slice_layer.cpp"}),
 };

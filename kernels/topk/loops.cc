@@ -72,7 +72,11 @@ const KernelRegistration kForOneDnn("topk", "onednn", MakeOmpRange<TopKLoop>);
 const KernelRegistration kForOpenBlas("topk", "openblas", MakeOmpRange<TopKLoop>);
 const eigen::Registration kForEigen("topk", eigen::MakeRange<TopKLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
-    FidelityDeclaration({"topk", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
+    FidelityDeclaration(
+        {"topk", "eigen", Fidelity::kOurs,
+         "a search for each result, rows shared by the threads; TensorFlow keeps the largest of a "
+         "row in a heap, sorts when k is the length, and reduces when k is 1",
+         "topk_op.cc"}),
     FidelityDeclaration({"topk", "openblas", Fidelity::kOurs,
                          "a search on all threads; Caffe sorts on one", "layers/argmax_layer.cpp"}),
 };

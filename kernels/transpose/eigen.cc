@@ -19,8 +19,10 @@ KernelOrRefusal MakeEigenTranspose(const eigen::Functions& functions, KernelRequ
 }
 
 const eigen::Registration kEigen("transpose", MakeEigenTranspose);
-const FidelityDeclaration kEigenFidelity({"transpose", "eigen", Fidelity::kNotCompared,
-                                          "a shuffle"});
+const FidelityDeclaration kEigenFidelity({"transpose", "eigen", Fidelity::kOurs,
+                                          "a shuffle of four dimensions after adjacent ones are "
+                                          "merged; TensorFlow shuffles the tensor's own dimensions",
+                                          "transpose_functor_cpu.cc"});
 
 }  // namespace
 

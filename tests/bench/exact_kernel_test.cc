@@ -19,6 +19,7 @@
 #include "harness/exact/counter.h"
 #include "kernels/check/random_inputs.h"
 #include "kernels/conv/conv.h"
+#include "kernels/eltwise/add.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/kernel/registry.h"
@@ -150,6 +151,41 @@ TEST(ExactOnJit, AKernelMadeInsideTheRegion) {
     EXPECT_EQ(results[0], results[1]);
   }
 }
+
+// Sources, and what the addition reads and writes, in elements of the result.
+struct Addition {
+  int sources, reads, writes;
+};
+
+class EigenAddition : public testing::TestWithParam<Addition> {};
+
+TEST_P(EigenAddition, GroupsItsSourcesAsTensorFlow) {
+  if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
+  constexpr int kElements = 1 << 16;
+  KernelRequest request;
+  request.op = std::make_shared<AddOp>(Shape{kElements / 64, 64}, GetParam().sources);
+  request.execution = {Pass::kForward, true, DataType::kF32};
+  request.threads = 1;
+  const ThreadWidth width(1);
+  KernelOrRefusal made = MakeKernel("eigen", request);
+  if (std::holds_alternative<Refusal>(made)) GTEST_SKIP() << std::get<Refusal>(made).reason;
+  Prepared kernel(std::get<std::unique_ptr<Kernel>>(std::move(made)), request, "eigen");
+  kernel.Run();
+  LetPoolsPark();
+  auto region = [&] { kernel.Run(); };
+  const ExactCounts counts = ExactCounter::Count(region);
+  ASSERT_TRUE(counts.complete) << counts.incomplete_reason;
+  // The call and the loops themselves take some more.
+  constexpr double kBytes = 4.0 * kElements;
+  EXPECT_NEAR(static_cast<double>(counts.load_bytes) / kBytes, GetParam().reads, 0.3);
+  EXPECT_NEAR(static_cast<double>(counts.store_bytes) / kBytes, GetParam().writes, 0.3);
+}
+
+// AddN: nine sources are one expression; of ten, two are the first, and eight are added to it.
+INSTANTIATE_TEST_SUITE_P(Sources, EigenAddition,
+                         testing::Values(Addition{2, 2, 1}, Addition{8, 8, 1}, Addition{9, 9, 1},
+                                         Addition{10, 11, 2}, Addition{18, 20, 3}),
+                         [](const auto& one) { return std::to_string(one.param.sources); });
 
 // The process for an ISA level writes the cases so far if it is interrupted.
 TEST(CasesOfLevelTest, AnEarlyEndIsAnInvalidCaseWithTheReason) {

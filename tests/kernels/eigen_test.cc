@@ -233,6 +233,10 @@ TEST_P(EigenTest, ElementwiseOperationsAgreeWithTheReference) {
   const Shape large{8, 64, 50, 50};
   CheckPasses(std::make_shared<ReluOp>(large), 1);
   CheckPasses(std::make_shared<AddOp>(large, 2), 1);
+  // More sources than one expression adds.
+  for (const int sources : {9, 10, 18}) {
+    CheckPasses(std::make_shared<AddOp>(Shape{2, 3, 5}, sources, true), 1);
+  }
   CheckPasses(std::make_shared<BiasOp>(large), 1);
 }
 

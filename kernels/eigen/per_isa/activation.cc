@@ -25,9 +25,29 @@ struct PassedGradient {
   }
 };
 
+// The gradient of the sigmoid as one function of two arguments, as in TensorFlow
+// (cwise_ops_gradients.h).
+struct SigmoidGradient {
+  float operator()(float diff_dst, float dst) const { return diff_dst * (dst * (1.0F - dst)); }
+
+  template <typename Packet>
+  Packet packetOp(const Packet& diff_dst, const Packet& dst) const {
+    using namespace Eigen::internal;  // NOLINT: packet functions exist only in this namespace
+    return pmul(diff_dst, pmul(dst, psub(pset1<Packet>(1.0F), dst)));
+  }
+};
+
 }  // namespace
 
 }  // namespace topdnn::eigen
+
+template <>
+struct Eigen::internal::functor_traits<topdnn::eigen::SigmoidGradient> {
+  enum {
+    Cost = NumTraits<float>::AddCost + 2 * NumTraits<float>::MulCost,
+    PacketAccess = true,
+  };
+};
 
 template <>
 struct Eigen::internal::functor_traits<topdnn::eigen::PassedGradient> {
@@ -75,7 +95,7 @@ void ActivateBackward(Pool* pool, const Activation& activation, std::int64_t n,
           gradient.binaryExpr(y, PassedGradient{activation.lowest, activation.highest, true});
       break;
     case Activation::Function::kSigmoid:
-      result.device(pool->device) = gradient * y * (y.constant(1.0F) - y);
+      result.device(pool->device) = gradient.binaryExpr(y, SigmoidGradient{});
       break;
     case Activation::Function::kHardSigmoid:
       result.device(pool->device) =

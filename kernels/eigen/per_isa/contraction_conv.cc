@@ -22,27 +22,27 @@ double WorkOfImage(const Convolution& conv) {
                              PatchSize(conv) * conv.k);
 }
 
-// Fills col (images*OH*OW, R*S*C). Threads share the images.
+// Fills col (images*OH*OW, R*S*C) tap by tap. Threads share the images.
 void Im2Col(Pool* pool, const Convolution& conv, const float* src, Index images, float* col) {
   const Index image = conv.oh * conv.ow * PatchSize(conv);  // elements of col
   pool->For(images, 0, static_cast<double>(image), [&](Index first, Index end) {
-    PatchBlock{Patches(conv, src), 0, first * conv.oh * conv.ow}.CopyColumns(
+    PatchBlock{Patches(conv, src), 0, first * conv.oh * conv.ow}.CopyColumns<true>(
         col + first * image, PatchSize(conv), (end - first) * conv.oh * conv.ow);
   });
 }
 
-// For one image: adds col (OH*OW, R*S*C) to image (H, W, C).
+// For one image: adds col (OH*OW, R*S*C) to image (H, W, C) tap by tap.
 void Col2Im(const Convolution& conv, const float* col, float* image) {
   const Patches patches(conv, image);
   for (Index column = 0; column < conv.oh * conv.ow; ++column) {
-    patches.ForEachRun<1>(0, PatchSize(conv), column,
-                          [&](Index length, const float* const(&place)[1]) {
-                            if (place[0] != nullptr) {
-                              float* sum = image + (place[0] - image);
-                              for (Index i = 0; i < length; ++i) sum[i] += col[i];
-                            }
-                            col += length;
-                          });
+    patches.ForEachRun<1, true>(0, PatchSize(conv), column,
+                                [&](Index length, const float* const(&place)[1]) {
+                                  if (place[0] != nullptr) {
+                                    float* sum = image + (place[0] - image);
+                                    for (Index i = 0; i < length; ++i) sum[i] += col[i];
+                                  }
+                                  col += length;
+                                });
   }
 }
 

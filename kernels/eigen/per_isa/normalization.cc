@@ -1,6 +1,6 @@
-// Batch normalization over (rows, C) as in TensorFlow's FusedBatchNorm on Eigen
-// (fused_batch_norm_op.cc): the batch's mean, then its variance around the mean, then each row.
-// Threads share ranges of rows; each has its own sums.
+// Batch normalization over (rows, C): the batch's mean, then its variance around the mean, then
+// each row, which are the passes of TensorFlow's FusedBatchNorm on Eigen (fused_batch_norm_op.cc).
+// The sums are ours: threads share ranges of rows, and each has its own. So is the gradient.
 
 #include <algorithm>
 

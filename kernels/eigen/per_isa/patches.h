@@ -56,8 +56,8 @@ struct Patches {
 
   // Calls emit(length, sources) for elements [first, first + depth) of kColumns neighbouring
   // columns, one run after the other. sources[i] points to `length` elements of column i; it is
-  // null when these are padding.
-  template <int kColumns, typename Emit>
+  // null when these are padding. With kByTap a run is one tap (or the part of it in the range).
+  template <int kColumns, bool kByTap = false, typename Emit>
   void ForEachRun(Index first, Index depth, Index column, Emit emit) const {
     Corner corners[kColumns];
     for (int i = 0; i < kColumns; ++i) corners[i] = CornerOf(column + i);
@@ -68,7 +68,7 @@ struct Patches {
       // A row of taps is contiguous when none of it is padding. Otherwise each tap is a run.
       Index length = std::min(depth, (s - tap_col) * c - skip);
       const float* sources[kColumns] = {};
-      if (dilation_w != 1 ||
+      if (kByTap || dilation_w != 1 ||
           !Locate(corners, tap_row, tap_col, (skip + length + c - 1) / c, skip, sources)) {
         length = std::min(depth, c - skip);
         Locate(corners, tap_row, tap_col, 1, skip, sources);
@@ -123,17 +123,18 @@ struct PatchBlock {
   Index first, column;
 
   // Copies (depth, columns) to `block`, column by column.
+  template <bool kByTap = false>
   void CopyColumns(float* block, Index depth, Index columns) const {
     for (Index i = 0; i < columns; ++i) {
-      patches.ForEachRun<1>(first, depth, column + i,
-                            [&](Index length, const float* const(&source)[1]) {
-                              if (source[0] == nullptr) {
-                                std::fill_n(block, length, 0.0F);
-                              } else {
-                                std::copy_n(source[0], length, block);
-                              }
-                              block += length;
-                            });
+      patches.ForEachRun<1, kByTap>(first, depth, column + i,
+                                    [&](Index length, const float* const(&source)[1]) {
+                                      if (source[0] == nullptr) {
+                                        std::fill_n(block, length, 0.0F);
+                                      } else {
+                                        std::copy_n(source[0], length, block);
+                                      }
+                                      block += length;
+                                    });
     }
   }
 

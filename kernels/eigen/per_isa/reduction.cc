@@ -1,6 +1,7 @@
-// Sums over dimensions. Column sums serve bias gradients: each range of rows is summed into its own
-// row, then these rows are added. General sums are as in TensorFlow's reduction_ops_common.h, over
-// dimensions that are merged to at most three.
+// Sums over dimensions. Column sums serve bias gradients and are divided among threads as in
+// TensorFlow's ReduceOuterDimensions (redux_functor.h). General sums are as in TensorFlow's
+// reduction_ops_common.h, over dimensions that are merged to at most three; a mean divides in the
+// same expression.
 
 #include <algorithm>
 #include <utility>
@@ -22,23 +23,26 @@ template <int... kDimensions>
 constexpr Eigen::IndexList<Eigen::type2index<kDimensions>...> kOver = {};
 
 void Sum(Pool* pool, const Reduction& r, const float* src, float* dst) {
-  const auto& device = pool->device;
+  const auto assign = [&](auto result, const auto& sum) {
+    if (r.divisor == 1.0F) {
+      result.device(pool->device) = sum;
+    } else {
+      result.device(pool->device) = sum / r.divisor;
+    }
+  };
   if (r.keeps_middle) {
-    Block<1>(dst, r.middle).device(device) =
-        ConstBlock<3>(src, r.outer, r.middle, r.inner).sum(kOver<0, 2>);
+    assign(Block<1>(dst, r.middle),
+           ConstBlock<3>(src, r.outer, r.middle, r.inner).sum(kOver<0, 2>));
   } else if (r.outer == 1 && r.inner == 1) {
-    Block<0>(dst).device(device) = ConstBlock<1>(src, r.middle).sum();
+    assign(Block<0>(dst), ConstBlock<1>(src, r.middle).sum());
   } else if (r.inner == 1) {
-    Block<1>(dst, r.outer).device(device) = ConstBlock<2>(src, r.outer, r.middle).sum(kOver<1>);
+    assign(Block<1>(dst, r.outer), ConstBlock<2>(src, r.outer, r.middle).sum(kOver<1>));
   } else if (r.outer == 1) {
-    Block<1>(dst, r.inner).device(device) = ConstBlock<2>(src, r.middle, r.inner).sum(kOver<0>);
+    assign(Block<1>(dst, r.inner), ConstBlock<2>(src, r.middle, r.inner).sum(kOver<0>));
   } else {
-    Block<2>(dst, r.outer, r.inner).device(device) =
-        ConstBlock<3>(src, r.outer, r.middle, r.inner).sum(kOver<1>);
+    assign(Block<2>(dst, r.outer, r.inner),
+           ConstBlock<3>(src, r.outer, r.middle, r.inner).sum(kOver<1>));
   }
-  if (r.divisor == 1.0F) return;
-  Flat sums(dst, r.keeps_middle ? r.middle : r.outer * r.inner);
-  sums.device(device) = sums / r.divisor;
 }
 
 void SumBackward(Pool* pool, const Reduction& r, const float* diff_dst, float* diff_src) {
@@ -57,25 +61,53 @@ void SumBackward(Pool* pool, const Reduction& r, const float* diff_dst, float* d
   }
 }
 
+using Row = Eigen::Map<Eigen::ArrayXf>;
+using ConstRow = Eigen::Map<const Eigen::ArrayXf>;
+
+// How the threads share the sums of columns. A block has its own columns when there are many for
+// each thread, otherwise its own rows, of which it has enough for some work.
+struct ColumnBlocks {
+  ColumnBlocks(Index rows, Index columns, Index threads)
+      : by_columns(columns > threads * kManyColumns),
+        count(by_columns ? threads : std::min(threads, MostOfRows(rows, columns))),
+        size(Eigen::divup(by_columns ? columns : rows, count)) {}
+
+  const bool by_columns;
+  const Index count;  // of blocks
+  const Index size;   // of a block, in columns or rows
+
+ private:
+  static constexpr Index kManyColumns = 16;
+  static constexpr Index kLeastWork = 2000;  // elements
+
+  static Index MostOfRows(Index rows, Index columns) {
+    return std::min(rows, Eigen::divup(rows * columns, Eigen::divup(kLeastWork, columns)));
+  }
+};
+
 void ColumnSums(Pool* pool, std::int64_t rows, std::int64_t columns, const float* src,
                 float* partial, float* dst) {
-  using Row = Eigen::Map<Eigen::ArrayXf>;
-  using ConstRow = Eigen::Map<const Eigen::ArrayXf>;
-  const Index parts = std::min<Index>(pool->device.numThreads(), rows);
-  const Index rows_of_part = rows / parts;
-  const double elements = static_cast<double>(rows_of_part * columns);
-  pool->For(parts, 4 * elements, 0.25 * elements, [&](Index first, Index end) {
-    for (Index part = first; part < end; ++part) {
-      Row sums(partial + part * columns, columns);
-      sums.setZero();
-      for (Index row = part * rows / parts; row < (part + 1) * rows / parts; ++row) {
-        sums += ConstRow(src + row * columns, columns);
-      }
+  const ColumnBlocks blocks(rows, columns, pool->device.numThreads());
+  const Index sets = blocks.by_columns ? 1 : blocks.count;  // of sums of all columns
+  Row(partial, sets * columns).setZero();
+  const auto elements = static_cast<double>((blocks.by_columns ? rows : columns) * blocks.size);
+  // One addition an element. The sums stay in the cache.
+  pool->For(blocks.count, 4 * elements, elements, [&](Index first, Index end) {
+    const Index at = first * blocks.size;
+    if (blocks.by_columns) {
+      const Index length = std::max<Index>(std::min<Index>(columns, end * blocks.size) - at, 0);
+      Row sums(partial + at, length);
+      for (Index row = 0; row < rows; ++row) sums += ConstRow(src + row * columns + at, length);
+      return;
+    }
+    Row sums(partial + first * columns, columns);
+    for (Index row = at; row < std::min<Index>(rows, end * blocks.size); ++row) {
+      sums += ConstRow(src + row * columns, columns);
     }
   });
-  Row total(dst, columns);
-  total = ConstRow(partial, columns);
-  for (Index part = 1; part < parts; ++part) total += ConstRow(partial + part * columns, columns);
+  Row total(partial, columns);
+  for (Index set = 1; set < sets; ++set) total += ConstRow(partial + set * columns, columns);
+  Row(dst, columns) = total;
 }
 
 const Entry kSum(&Functions::sum, Sum);
