@@ -1,6 +1,6 @@
 // Max pooling in f32 as loops over vectors of channels, for the layouts of oneDNN: channels last,
 // or in blocks. The workspace is oneDNN's, so either kernel reads what the other one wrote.
-// oneDNN's kernels take two to four times as long (docs/kernels.md).
+// oneDNN's kernels take two to four times as long (docs/own-kernels.md).
 
 #ifndef TOPDNN_KERNELS_POOL_MAX_LOOPS_H_
 #define TOPDNN_KERNELS_POOL_MAX_LOOPS_H_
