@@ -292,7 +292,8 @@ MeasuredProfile ReplayProfile(ProfileOptions options, const std::string& file) {
   measured.subject = recording.subject;
   measured.subject.erase(kChoice);
   measured.measuring_seconds = MeasuringSecondsOf(recording);
-  for (const char* key : {kFedStep, kMeasuringSeconds}) measured.subject.erase(key);
+  measured.denormal_note = DenormalNoteOf(recording, file);
+  for (const char* key : {kFedStep, kMeasuringSeconds, kDenormalNote}) measured.subject.erase(key);
   measured.fed_step = FedStepOf(recording, file);
   measured.smt = recording.smt;
   measured.source_notes = recording.source_notes;
@@ -317,6 +318,9 @@ void WriteRecording(const MeasuredProfile& measured, const std::string& path) {
   if (measured.fed_step) recording.subject[kFedStep] = ToJson(*measured.fed_step);
   if (measured.measuring_seconds) {
     recording.subject[kMeasuringSeconds] = *measured.measuring_seconds;
+  }
+  if (!measured.denormal_note.empty()) {
+    recording.subject[kDenormalNote] = measured.denormal_note;
   }
   recording.smt = measured.smt;
   recording.source_notes = measured.source_notes;

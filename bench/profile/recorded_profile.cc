@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/text/errors.h"
+#include "harness/text/one_line.h"
 
 namespace topdnn {
 
@@ -169,6 +170,15 @@ RecordedChoice ChoiceOf(const Recording& recording, const std::string& where) {
     Refuse(where, "choice: a part is missing or of another type: record it again with --record");
   }
   return choice;
+}
+
+std::string DenormalNoteOf(const Recording& recording, const std::string& where) {
+  const auto found = recording.subject.find(kDenormalNote);
+  if (found == recording.subject.end()) return "";
+  if (!found->is_string()) {
+    Refuse(where, "denormal_note: not a text: record it again with --record");
+  }
+  return OneLine(found->get<std::string>());
 }
 
 nlohmann::ordered_json ToJson(const FedStep& fed) {

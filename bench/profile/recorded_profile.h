@@ -53,6 +53,11 @@ std::optional<FedStep> FedStepOf(const Recording& recording, const std::string& 
 inline constexpr char kMeasuringSeconds[] = "measuring_seconds";
 std::optional<double> MeasuringSecondsOf(const Recording& recording);
 
+// The key of the recorded subject that holds MeasuredProfile::denormal_note. DenormalNoteOf is
+// empty if there was none, and throws InputError if it is not a text.
+inline constexpr char kDenormalNote[] = "denormal_note";
+std::string DenormalNoteOf(const Recording& recording, const std::string& where);
+
 // Throws InputError if the recorded subject differs from `asked` in a key of `asked`.
 void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,
                   const std::string& where);

@@ -147,8 +147,9 @@ TEST(ExchangedPagesTest, AChaseRunsOnThePagesThatSmapsProves) {
   const ConditionTimes times = RunInterleaved(conditions, {.seconds = 0.1, .progress = {}});
   EXPECT_TRUE(chase.IsWhole());
   const auto factor = FactorOf(times[0][0], times[1][0]);
-  if (!factor) GTEST_SKIP() << "the machine is busy: fewer than 6 rounds in their time";
-  RecordProperty("factor", std::to_string(factor->low) + " to " + std::to_string(factor->high));
+  if (factor) {
+    RecordProperty("factor", std::to_string(factor->low) + " to " + std::to_string(factor->high));
+  }
   // (the gain depends on the TLB and on other work: docs/memory-experiment.md has one)
 }
 
