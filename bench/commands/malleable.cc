@@ -16,13 +16,6 @@ namespace topdnn {
 
 namespace {
 
-// The words of the command line: NET, or with --program a command.
-struct Words {
-  bool program = false;
-  std::vector<std::string> more;  // after the first one
-  std::optional<int> rounds;
-};
-
 void CheckModes(const MalleableOptions& options) {
   if (options.train && options.infer) throw UsageError("--train and --infer: take one of them");
   if (options.workload.threads != 0 || options.workload.oversubscribe) {
@@ -33,32 +26,34 @@ void CheckModes(const MalleableOptions& options) {
   if (options.width) throw UsageError("--width: give --steps, too");
 }
 
-int RunMalleable(const MalleableOptions& options, const Words& words) {
-  if (words.program) {
-    ProgramOptions program = {.arguments = {options.workload.network},
-                              .rounds = words.rounds,
-                              .json = options.json,
-                              .quiet = options.quiet};
-    program.arguments.insert(program.arguments.end(), words.more.begin(), words.more.end());
+// `program`: its arguments are the words after the first one, which stands in the place of NET.
+int RunMalleable(const MalleableOptions& options, bool is_program, ProgramOptions program) {
+  if (is_program) {
+    program.arguments.insert(program.arguments.begin(), options.workload.network);
+    program.json = options.json;
+    program.quiet = options.quiet;
     return RunMalleableProgram(program);
   }
-  if (!words.more.empty()) throw UsageError("malleable: give one network, or --program -- COMMAND");
-  if (words.rounds) throw UsageError("--rounds is for --program");
+  if (!program.arguments.empty()) {
+    throw UsageError("malleable: give one network, or --program -- COMMAND");
+  }
+  if (program.rounds) throw UsageError("--rounds is for --program");
   CheckModes(options);
   return options.is_job() ? RunMalleableJob(options) : RunMalleableStudy(options);
 }
 
 std::function<int()> ConfigureMalleable(CommandParser& parser) {
   auto options = std::make_shared<MalleableOptions>();
-  auto words = std::make_shared<Words>();
+  auto is_program = std::make_shared<bool>(false);
+  auto program = std::make_shared<ProgramOptions>();
   AddWorkloadOptions(parser, options->workload);
-  parser.AddList("COMMAND", words->more, "ARGUMENTS...",
+  parser.AddList("COMMAND", program->arguments, "ARGUMENTS...",
                  "after --program --: instead of NET a program, and its arguments");
   parser.AddFlag(
-      "--program", words->program,
+      "--program", *is_program,
       "give the OpenMP program in the place of NET the threads that its container allows "
       "while it runs");
-  parser.Add("--rounds N", words->rounds,
+  parser.Add("--rounds N", program->rounds,
              "--program: run it N times unchanged and N times following, in turn, and compare",
              Range{1, 1000});
   parser.AddFlag("--train", options->train, "training steps (default)");
@@ -76,7 +71,7 @@ std::function<int()> ConfigureMalleable(CommandParser& parser) {
   parser.Add("--control SOCKET", options->control, "a job's control socket");
   parser.Add("--json FILE", options->json, "write everything to this file as JSON");
   parser.AddFlag("--quiet", options->quiet, "no table and no progress");
-  return [options, words] { return RunMalleable(*options, *words); };
+  return [=] { return RunMalleable(*options, *is_program, *program); };
 }
 
 const CommandRegistration kMalleable(

@@ -1,14 +1,9 @@
 #include "bench/live/live_memory.h"
 
-#include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <system_error>
 
 namespace topdnn {
 
@@ -16,37 +11,17 @@ namespace {
 
 constexpr std::size_t kBytes = std::size_t{LIVE_CHUNKS + 1} * LIVE_CHUNK_BYTES;
 
-[[noreturn]] void ThrowErrno(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
 }  // namespace
 
-LiveMemory::LiveMemory() : taken_(LIVE_CHUNKS) {
-  file_ = memfd_create("topdnn-live", MFD_CLOEXEC);
-  if (file_ < 0) ThrowErrno("--live: memory for the records");
-  if (ftruncate(file_, kBytes) == 0) {
-    memory_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
-  }
-  if (memory_ == nullptr || memory_ == MAP_FAILED) {
-    const int error = errno;
-    close(file_);
-    errno = error;
-    ThrowErrno("--live: memory for the records");
-  }
+LiveMemory::LiveMemory()
+    : memory_("topdnn-live", "--live: memory for the records", kBytes), taken_(LIVE_CHUNKS) {
   head().version = LIVE_VERSION;
 }
 
-LiveMemory::~LiveMemory() {
-  munmap(memory_, kBytes);
-  close(file_);
-}
-
 LiveChunk& LiveMemory::chunk(std::size_t i) {
-  return *reinterpret_cast<LiveChunk*>(static_cast<char*>(memory_) + (i + 1) * LIVE_CHUNK_BYTES);
+  return *reinterpret_cast<LiveChunk*>(static_cast<char*>(memory_.data()) +
+                                       (i + 1) * LIVE_CHUNK_BYTES);
 }
-
-std::string LiveMemory::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
 
 std::int64_t LiveMemory::Read(const Take& take) {
   // A thread takes a chunk only after it has filled the one before. So in the order of the chunks

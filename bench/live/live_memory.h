@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/live/preloaded_program.h"
 #include "bench/live/records.h"
 
 namespace topdnn {
@@ -26,17 +27,11 @@ class LiveMemory {
   using Take =
       std::function<void(LiveWriter writer, const LiveRecord& record, std::string_view text)>;
 
-  // Anonymous memory, which no full file system limits, and which ends with this process. Throws
-  // std::system_error.
-  LiveMemory();
-  ~LiveMemory();
-  LiveMemory(const LiveMemory&) = delete;
-  LiveMemory& operator=(const LiveMemory&) = delete;
+  LiveMemory();  // throws std::system_error
 
-  LiveHead& head() { return *static_cast<LiveHead*>(memory_); }
+  LiveHead& head() { return *static_cast<LiveHead*>(memory_.data()); }
   LiveChunk& chunk(std::size_t i);
-  // For the environment of the program: another process opens the memory by it.
-  std::string path() const;
+  std::string path() const { return memory_.path(); }
 
   // Gives the records that are new, those of a thread in their order, and frees the chunks that are
   // full or whose process has ended. Returns the number of records.
@@ -45,8 +40,7 @@ class LiveMemory {
  private:
   void ReadChunk(std::size_t i, const Take& take, std::int64_t& records);
 
-  int file_ = -1;
-  void* memory_ = nullptr;
+  ProgramMemory memory_;
   std::vector<std::uint32_t> taken_;  // bytes of each chunk that are read
 };
 

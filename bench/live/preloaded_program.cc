@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -144,6 +145,27 @@ std::string WhyNotPreloaded(const std::string& path) {
   }
   return {};
 }
+
+ProgramMemory::ProgramMemory(const char* name, const char* what, std::size_t bytes)
+    : bytes_(bytes), file_(memfd_create(name, MFD_CLOEXEC)) {
+  void* mapped = MAP_FAILED;
+  if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes_)) == 0) {
+    mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
+  }
+  if (mapped == MAP_FAILED) {
+    const int error = errno;
+    if (file_ >= 0) close(file_);
+    throw std::system_error(error, std::generic_category(), what);
+  }
+  data_ = mapped;
+}
+
+ProgramMemory::~ProgramMemory() {
+  munmap(data_, bytes_);
+  close(file_);
+}
+
+std::string ProgramMemory::path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
 
 PreloadedProgram::PreloadedProgram(std::string option, std::vector<std::string> arguments,
                                    const std::string& library, const std::string& instead)

@@ -6,9 +6,11 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace topdnn {
@@ -41,6 +43,26 @@ class PreloadedProgram {
   std::string library_;
   Variables variables_;
   pid_t child_ = 0;
+};
+
+// Memory that the program shares: anonymous, so that no full file system limits it, and it ends
+// with this process.
+class ProgramMemory {
+ public:
+  // Zeros. `what` it is, for the message of std::system_error, which is thrown if there is none.
+  ProgramMemory(const char* name, const char* what, std::size_t bytes);
+  ~ProgramMemory();
+  ProgramMemory(const ProgramMemory&) = delete;
+  ProgramMemory& operator=(const ProgramMemory&) = delete;
+
+  void* data() const { return data_; }
+  // For the environment of the program: another process opens the memory by it.
+  std::string path() const;
+
+ private:
+  std::size_t bytes_;
+  int file_;
+  void* data_ = nullptr;
 };
 
 // Why the dynamic linker loads no library into the program at this path: it is static, of another

@@ -20,6 +20,14 @@ ExperimentRegistration::ExperimentRegistration(ProfileExperiment experiment) {
   experiments.Add(std::move(experiment));
 }
 
+ConditionTimes RunRounds(const ExperimentSubject& subject, std::span<const Condition> conditions,
+                         ConditionTimes& waited) {
+  return RunInterleaved(conditions, {.seconds = 2 * subject.settings.seconds,
+                                     .waited = &waited,
+                                     .cancel = subject.settings.cancel,
+                                     .progress = subject.settings.progress});
+}
+
 const std::vector<ProfileExperiment>& ProfileExperiments() { return experiments.entries(); }
 
 std::vector<std::string> ExperimentNames() {

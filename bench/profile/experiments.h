@@ -5,6 +5,7 @@
 #define TOPDNN_BENCH_PROFILE_EXPERIMENTS_H_
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "bench/profile/plan_profile.h"
 #include "bench/workload/images.h"
 #include "bench/workload/workload.h"
+#include "harness/experiments/interleaved.h"
 #include "harness/machine/topology.h"
 #include "harness/results/record.h"
 #include "networks/plan/plan.h"
@@ -51,6 +53,11 @@ class ExperimentRegistration {
  public:
   explicit ExperimentRegistration(ProfileExperiment experiment);
 };
+
+// RunInterleaved for about twice the time of the subject's timed steps; `waited` as of
+// RoundOptions.
+ConditionTimes RunRounds(const ExperimentSubject& subject, std::span<const Condition> conditions,
+                         ConditionTimes& waited);
 
 // Sorted by name.
 const std::vector<ProfileExperiment>& ProfileExperiments();

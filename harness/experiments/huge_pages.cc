@@ -9,21 +9,14 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "harness/experiments/experiment_error.h"
+#include "harness/files/small_file.h"
+#include "harness/machine/cpu.h"
 
 namespace topdnn {
 
 namespace {
-
-std::string FileText(const char* path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // A number at the start of `text`, after blanks; 0 if there is none.
 std::size_t NumberAt(std::string_view text, int base = 10) {
@@ -58,12 +51,7 @@ std::byte* MapFresh(std::size_t bytes, PageKind kind) {
   return first + skipped;
 }
 
-constexpr std::uint32_t kFamilyOfZen5 = 0x1a;
-
-std::uint32_t FamilyOf(std::uint32_t signature) {
-  const std::uint32_t base = signature >> 8 & 0xf;
-  return base < 0xf ? base : base + (signature >> 20 & 0xff);
-}
+constexpr int kFamilyOfZen5 = 0x1a;
 
 // The kinds of a TLB in leaf 18h: data, unified, and for loads.
 bool IsForLoads(std::uint32_t type) { return type == 1 || type == 3 || type == 4; }
@@ -112,13 +100,14 @@ BackedBytes BackedBytesOf(std::string_view smaps, std::span<const std::span<std:
 std::string WhyNoPages(PageKind kind, std::size_t bytes) {
   if (sysconf(_SC_PAGESIZE) != static_cast<long>(kSmallPage)) return "pages are not of 4 KiB here";
   if (kind == PageKind::kTransparent) {
-    const std::string enabled = FileText("/sys/kernel/mm/transparent_hugepage/enabled");
+    const std::string enabled = ReadSmallFile("/sys/kernel/mm/transparent_hugepage/enabled").text;
     if (enabled.empty()) return "this kernel has no transparent huge pages";
     if (enabled.find("[never]") == std::string::npos) return "";
     return "/sys/kernel/mm/transparent_hugepage/enabled is never: set it to madvise, as root";
   }
   if (kind == PageKind::kReserved) {
-    const std::string free = FileText("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
+    const std::string free =
+        ReadSmallFile("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages").text;
     if (free.empty()) return "this kernel has no reserved huge pages of 2 MiB";
     const std::size_t needed = (bytes + kHugePage - 1) / kHugePage;
     if (NumberAt(free) >= needed) return "";
@@ -176,7 +165,7 @@ std::size_t ExchangedPages::largest() const {
 }
 
 BackedBytes ExchangedPages::Backing() const {
-  return BackedBytesOf(FileText("/proc/self/smaps"), blocks_);
+  return BackedBytesOf(ReadSmallFile("/proc/self/smaps").text, blocks_);
 }
 
 TlbReach TlbReachOf(const CpuidLeaves& leaves) {
@@ -190,8 +179,8 @@ TlbReach TlbReachOf(const CpuidLeaves& leaves) {
   if (const CpuidRegisters amd = leaves.Leaf(0x80000006); amd.ebx >> 28 != 0) {
     // From Zen 5 on the numbers are multiples of 32; virtual machines may hide the bit that says
     // so.
-    const bool in_32s = (leaves.Leaf(0x80000021).eax >> 14 & 1) != 0 ||
-                        FamilyOf(leaves.Leaf(1).eax) >= kFamilyOfZen5;
+    const bool in_32s =
+        (leaves.Leaf(0x80000021).eax >> 14 & 1) != 0 || IdentifyX86(leaves).family >= kFamilyOfZen5;
     const std::uint32_t unit = in_32s ? 32 : 1;
     result.small = reach((amd.ebx >> 16 & kEntries) * unit, kSmallPage);
     if (amd.eax >> 28 != 0) result.huge = reach((amd.eax >> 16 & kEntries) * unit, kHugePage);

@@ -41,6 +41,17 @@ bool NeedsMore(const ConditionTimes& waited) {
   return static_cast<double>(few) > kFew * static_cast<double>(stages);
 }
 
+// `waited`: several series of the same rounds.
+std::vector<double> LargestByRound(const std::vector<std::vector<double>>& waited) {
+  std::vector<double> most(waited.front().size(), 0);
+  for (const std::vector<double>& series : waited) {
+    for (std::size_t round = 0; round < most.size(); ++round) {
+      most[round] = std::max(most[round], series[round]);
+    }
+  }
+  return most;
+}
+
 }  // namespace
 
 TimedRun RunTimed(const Condition& condition, const TickClock& clock, SchedulerWatch& watch) {
@@ -118,21 +129,20 @@ ConditionTimes RunInterleaved(std::span<const Condition> conditions, const Round
 
 std::vector<std::size_t> UndisturbedRounds(const std::vector<std::vector<double>>& waited) {
   if (waited.empty()) return {};
-  std::vector<double> most(waited.front().size(), 0);
-  for (const std::vector<double>& of_condition : waited) {
-    for (std::size_t round = 0; round < most.size(); ++round) {
-      most[round] = std::max(most[round], of_condition[round]);
-    }
-  }
+  const std::vector<double> most = LargestByRound(waited);
   return SelectUndisturbed({.samples = most.size(), .waited = most}).kept;
 }
 
 std::vector<std::size_t> UndisturbedRounds(const ConditionTimes& waited) {
+  return UndisturbedRounds(WaitingOfSequence(waited));
+}
+
+std::vector<std::vector<double>> WaitingOfSequence(const ConditionTimes& waited) {
   std::vector<std::vector<double>> most;
   for (const auto& of_condition : waited) {
-    most.insert(most.end(), of_condition.begin(), of_condition.end());
+    if (!of_condition.empty()) most.push_back(LargestByRound(of_condition));
   }
-  return UndisturbedRounds(most);
+  return most;
 }
 
 std::vector<std::vector<double>> TimesInRounds(std::vector<std::vector<double>> times,

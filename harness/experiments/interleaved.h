@@ -52,8 +52,11 @@ ConditionTimes RunInterleaved(std::span<const Condition> conditions, const Round
 // The rounds in which a stage was undisturbed under every condition, or else the least disturbed
 // ones; `waited` as of RoundOptions, of one stage or of the whole sequence (TimesOfStage). Pure.
 std::vector<std::size_t> UndisturbedRounds(const std::vector<std::vector<double>>& waited);
-// The same of the whole sequence, whose share is at most the largest of its stages. Pure.
+// The same of the whole sequence. Pure.
 std::vector<std::size_t> UndisturbedRounds(const ConditionTimes& waited);
+// The waiting of the whole sequence by condition and round: at most the largest share of its
+// stages. Pure.
+std::vector<std::vector<double>> WaitingOfSequence(const ConditionTimes& waited);
 // The times of these rounds, by condition. Pure.
 std::vector<std::vector<double>> TimesInRounds(std::vector<std::vector<double>> times,
                                                const std::vector<std::size_t>& rounds);

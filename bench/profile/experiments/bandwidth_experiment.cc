@@ -142,10 +142,7 @@ BandwidthTimes MeasureBandwidth(const ExperimentSubject& subject) {
                           .enter = [&level] { level.Enter(); },
                           .leave = [&level] { level.Leave(); }});
   }
-  measured.times = RunInterleaved(conditions, {.seconds = 2 * subject.settings.seconds,
-                                               .waited = &measured.waited,
-                                               .cancel = subject.settings.cancel,
-                                               .progress = subject.settings.progress});
+  measured.times = RunRounds(subject, conditions, measured.waited);
   ThrowOnRunFailure();
   for (Level& level : measured.levels) level.readers = nullptr;  // `readers` is destroyed here
   return measured;

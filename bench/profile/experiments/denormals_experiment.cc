@@ -211,10 +211,7 @@ DenormalTimes MeasureDenormals(const ExperimentSubject& subject) {
                                               .before_iteration = Action::Of(restore),
                                               .enter = [&mode] { mode.Flush(); },
                                               .leave = {}}};
-  measured.times = RunInterleaved(conditions, {.seconds = 2 * subject.settings.seconds,
-                                               .waited = &measured.waited,
-                                               .cancel = subject.settings.cancel,
-                                               .progress = subject.settings.progress});
+  measured.times = RunRounds(subject, conditions, measured.waited);
   plan.RestoreState(state);
   ThrowOnRunFailure();
   return measured;

@@ -98,10 +98,7 @@ PageTimes MeasurePages(const ExperimentSubject& subject) {
                               },
                           .leave = {}});
   }
-  measured.times = RunInterleaved(conditions, {.seconds = 2 * subject.settings.seconds,
-                                               .waited = &measured.waited,
-                                               .cancel = subject.settings.cancel,
-                                               .progress = subject.settings.progress});
+  measured.times = RunRounds(subject, conditions, measured.waited);
   ThrowOnRunFailure();
   return measured;
 }
@@ -164,16 +161,8 @@ void AddPages(const PageTimes& measured, Report& report) {
                stage.bytes.value_or(0), stage);
     for (HugePagesResult& kind : stage.pages_experiment->kinds) kind.proved_bytes.reset();
   }
-  // The waiting of a step is at most the largest of its stages.
-  std::vector<std::vector<double>> most;
-  for (const auto& of_kind : measured.waited) {
-    std::vector<double>& rounds = most.emplace_back(of_kind.front().size(), 0.0);
-    for (const std::vector<double>& of_stage : of_kind) {
-      for (std::size_t r = 0; r < rounds.size(); ++r) rounds[r] = std::max(rounds[r], of_stage[r]);
-    }
-  }
-  AddPagesTo(measured, TimesOfSequence(measured.times), most, static_cast<double>(measured.bytes),
-             report.step);
+  AddPagesTo(measured, TimesOfSequence(measured.times), WaitingOfSequence(measured.waited),
+             static_cast<double>(measured.bytes), report.step);
   const TlbReach reach = TlbReachOf(ReadCpuid());
   report.step.pages_experiment->small_reach = reach.small;
   report.step.pages_experiment->huge_reach = reach.huge;

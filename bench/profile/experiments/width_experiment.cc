@@ -133,10 +133,7 @@ WidthTimes MeasureWidths(const ExperimentSubject& subject) {
   for (std::size_t i = 0; i < subject.plan.stages().size(); ++i) {
     measured.doubts.push_back(DoubtAbout(i, plans));
   }
-  measured.times = RunInterleaved(conditions, {.seconds = 2 * subject.settings.seconds,
-                                               .waited = &measured.waited,
-                                               .cancel = subject.settings.cancel,
-                                               .progress = subject.settings.progress});
+  measured.times = RunRounds(subject, conditions, measured.waited);
   ThrowOnRunFailure();
   return measured;
 }

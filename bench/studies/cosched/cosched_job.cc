@@ -32,10 +32,6 @@ double Seconds(CoschedClock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-double SecondsOf(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
 std::vector<std::string> ArgumentsOf(const TraceJob& job, int width, const std::string& base,
                                      const JobLaunch& launch) {
   std::vector<std::string> arguments = launch.program;
@@ -142,7 +138,7 @@ void JobProcess::Reap(bool wait) {
   unlink(client_.path().c_str());  // a job that was killed leaves it
   if (process_fd_ >= 0) close(process_fd_);
   process_fd_ = -1;
-  cpu_seconds_ = SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
+  cpu_seconds_ = CpuSecondsOf(usage);
   if (status == 0) return;
   fault_ = WIFSIGNALED(status) ? fmt::format("was ended by signal {} ({})", WTERMSIG(status),
                                              strsignal(WTERMSIG(status)))

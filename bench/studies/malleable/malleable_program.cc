@@ -2,21 +2,18 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/live/preloaded_program.h"
 #include "bench/studies/malleable/width_page.h"
+#include "bench/studies/process/child_program.h"
 #include "bench/studies/results/result_file.h"
 #include "harness/files/atomic_file.h"
 #include "harness/machine/cgroup.h"
@@ -43,42 +40,18 @@ double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Anonymous memory that the program opens by its path.
 class SharedWidth {
  public:
-  SharedWidth() : file_(memfd_create("topdnn-width", MFD_CLOEXEC)) {
-    void* mapped = MAP_FAILED;
-    if (file_ >= 0 && ftruncate(file_, sizeof(WidthPage)) == 0) {
-      mapped = mmap(nullptr, sizeof(WidthPage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
-    }
-    if (mapped == MAP_FAILED) {
-      const int error = errno;
-      if (file_ >= 0) close(file_);
-      throw std::system_error(error, std::generic_category(), "memory for the width");
-    }
-    page_ = static_cast<WidthPage*>(mapped);
-  }
-  ~SharedWidth() {
-    munmap(page_, sizeof *page_);
-    close(file_);
-  }
-  SharedWidth(const SharedWidth&) = delete;
-  SharedWidth& operator=(const SharedWidth&) = delete;
-
-  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), file_); }
+  std::string path() const { return memory_.path(); }
   void Allow(int width) { __atomic_store_n(&page_->width, width, __ATOMIC_RELAXED); }
   std::uint64_t regions() const { return __atomic_load_n(&page_->regions, __ATOMIC_RELAXED); }
   std::uint64_t own() const { return __atomic_load_n(&page_->own, __ATOMIC_RELAXED); }
   std::uint64_t asked() const { return __atomic_load_n(&page_->asked, __ATOMIC_RELAXED); }
 
  private:
-  int file_;
-  WidthPage* page_ = nullptr;
+  ProgramMemory memory_{"topdnn-width", "memory for the width", sizeof(WidthPage)};
+  WidthPage* page_ = static_cast<WidthPage*>(memory_.data());
 };
-
-double SecondsOf(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-}
 
 using Figures = std::vector<double>;
 
@@ -214,7 +187,7 @@ ProgramRun RunProgramWithWidth(const std::vector<std::string>& arguments, bool f
   });
   run.seconds = SecondsSince(begin);
   run.end = ProgramEndOf(status);
-  run.cpu_seconds = SecondsOf(used.ru_utime) + SecondsOf(used.ru_stime);
+  run.cpu_seconds = CpuSecondsOf(used);
   run.preempted = used.ru_nivcsw;
   const std::optional<CgroupThrottling> after = ReadCgroupThrottling();
   if (before && after) run.stopped_seconds = after->seconds - before->seconds;

@@ -166,25 +166,22 @@ static void BeginRegion(int runtime, unsigned own) {
 
 #define REGION void (*body)(void*), void *data, unsigned width
 #define LOOP REGION, long begin, long end, long step
+#define BEGINS_A_LOOP(NAME) \
+  BEGINS_A_REGION(void, NAME, (LOOP, unsigned flags), (body, data, width, begin, end, step, flags))
+#define BEGINS_A_LOOP_IN_CHUNKS(NAME)                             \
+  BEGINS_A_REGION(void, NAME, (LOOP, long chunk, unsigned flags), \
+                  (body, data, width, begin, end, step, chunk, flags))
 
 BEGINS_A_REGION(void, GOMP_parallel, (REGION, unsigned flags), (body, data, width, flags))
 BEGINS_A_REGION(unsigned, GOMP_parallel_reductions, (REGION, unsigned flags),
                 (body, data, width, flags))
 BEGINS_A_REGION(void, GOMP_parallel_sections, (REGION, unsigned count, unsigned flags),
                 (body, data, width, count, flags))
-BEGINS_A_REGION(void, GOMP_parallel_loop_static, (LOOP, long chunk, unsigned flags),
-                (body, data, width, begin, end, step, chunk, flags))
-BEGINS_A_REGION(void, GOMP_parallel_loop_dynamic, (LOOP, long chunk, unsigned flags),
-                (body, data, width, begin, end, step, chunk, flags))
-BEGINS_A_REGION(void, GOMP_parallel_loop_guided, (LOOP, long chunk, unsigned flags),
-                (body, data, width, begin, end, step, chunk, flags))
-BEGINS_A_REGION(void, GOMP_parallel_loop_runtime, (LOOP, unsigned flags),
-                (body, data, width, begin, end, step, flags))
-BEGINS_A_REGION(void, GOMP_parallel_loop_nonmonotonic_dynamic, (LOOP, long chunk, unsigned flags),
-                (body, data, width, begin, end, step, chunk, flags))
-BEGINS_A_REGION(void, GOMP_parallel_loop_nonmonotonic_guided, (LOOP, long chunk, unsigned flags),
-                (body, data, width, begin, end, step, chunk, flags))
-BEGINS_A_REGION(void, GOMP_parallel_loop_nonmonotonic_runtime, (LOOP, unsigned flags),
-                (body, data, width, begin, end, step, flags))
-BEGINS_A_REGION(void, GOMP_parallel_loop_maybe_nonmonotonic_runtime, (LOOP, unsigned flags),
-                (body, data, width, begin, end, step, flags))
+BEGINS_A_LOOP_IN_CHUNKS(GOMP_parallel_loop_static)
+BEGINS_A_LOOP_IN_CHUNKS(GOMP_parallel_loop_dynamic)
+BEGINS_A_LOOP_IN_CHUNKS(GOMP_parallel_loop_guided)
+BEGINS_A_LOOP(GOMP_parallel_loop_runtime)
+BEGINS_A_LOOP_IN_CHUNKS(GOMP_parallel_loop_nonmonotonic_dynamic)
+BEGINS_A_LOOP_IN_CHUNKS(GOMP_parallel_loop_nonmonotonic_guided)
+BEGINS_A_LOOP(GOMP_parallel_loop_nonmonotonic_runtime)
+BEGINS_A_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)

@@ -82,6 +82,13 @@ class Log {
 
 }  // namespace
 
+double CpuSecondsOf(const rusage& used) {
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
 std::string LastLineOf(const std::string& path) {
   std::ifstream file(path);
   std::string last;

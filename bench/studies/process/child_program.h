@@ -3,6 +3,7 @@
 #ifndef TOPDNN_BENCH_STUDIES_PROCESS_CHILD_PROGRAM_H_
 #define TOPDNN_BENCH_STUDIES_PROCESS_CHILD_PROGRAM_H_
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -42,6 +43,9 @@ pid_t StartChild(const ChildProgram& program);
 
 // Ends the child and what it started, with SIGKILL.
 void KillChild(pid_t child);
+
+// The CPU time of a process, in user and system mode.
+double CpuSecondsOf(const rusage& used);
 
 // The last line with text in a file; empty if there is none.
 std::string LastLineOf(const std::string& path);
