@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -102,6 +103,8 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
       loaded.name = name;
       Load(key, automatic, loaded);
     }
+  } catch (const std::bad_alloc&) {
+    loaded.failure = "out of memory";
   } catch (const std::exception& error) {
     loaded.failure = error.what();
   }

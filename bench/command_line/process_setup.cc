@@ -1,5 +1,6 @@
 #include "bench/command_line/process_setup.h"
 
+#include <execinfo.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -22,6 +23,10 @@ constexpr int kExitBrokenPipe = 128 + SIGPIPE;
 }  // namespace
 
 void SetUpProcess() {
+  // glibc loads the unwinder at its first use, such as the end of a thread, and aborts the process
+  // if there is no memory for it then.
+  void* frame = nullptr;
+  backtrace(&frame, 1);
   std::signal(SIGXFSZ, SIG_IGN);
   EndOnInterrupt();
   CatchCrashes();

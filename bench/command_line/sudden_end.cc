@@ -81,8 +81,10 @@ void OnCrash(int signal, siginfo_t* info, void* /*context*/) {
   EndSuddenly(kExitWrong, what.data());
 }
 
-// An exception that no one catches: in a thread, or in code that must not throw.
+// An exception that no one catches: in a thread, or in code that must not throw. In a forked
+// process its parent says it, as for a crash.
 [[noreturn]] void OnTerminate() {
+  if (getpid() != crash_owner) std::abort();
   std::array<char, 512> what{};
   try {
     if (std::current_exception() != nullptr) throw;

@@ -132,7 +132,6 @@ void Group::RunMember(std::size_t member, pid_t owner) {
   setpgid(0, 0);                     // an interrupt from the terminal reaches the owner alone
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
-  std::ofstream("/proc/self/oom_score_adj") << 1000;
   MemberBoard& own = board_->of(member);
   const auto fail = [&own](Phase phase, const char* why) {
     SetText(why, own.message);
@@ -141,6 +140,7 @@ void Group::RunMember(std::size_t member, pid_t owner) {
     _exit(1);
   };
   try {
+    std::ofstream("/proc/self/oom_score_adj") << 1000;
     const ProcessOnCpus placed(plans_[member].cpus);
     if (!placed.failure().empty()) throw RunFailure(placed.failure());
     const auto work = plans_[member].make({plans_[member].cpus, &own.program_group});

@@ -23,8 +23,8 @@ std::string Listed(const std::string& arguments) {
 
 TEST(LabelsTest, EachExists) {
   const std::string labels = Listed("--print-labels");
-  for (const char* label : {"exact", "kernel", "mpi", "network", "plugin", "pmu", "report",
-                            "sharing", "slow", "slurm", "unit"}) {
+  for (const char* label : {"exact", "hostile", "kernel", "mpi", "network", "plugin", "pmu",
+                            "report", "sharing", "slow", "slurm", "unit"}) {
     EXPECT_THAT(labels, testing::HasSubstr("  " + std::string(label) + "\n"));
   }
 }

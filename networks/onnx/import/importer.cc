@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -389,8 +388,6 @@ ImportedNetwork Import(const ModelBytes& bytes, const ImportOptions& options) {
     }
     CheckParameters(network.graph, network.parameters);
     return network;
-  } catch (const std::bad_alloc&) {
-    throw OnnxError("not enough memory to read it; free some");
   } catch (const std::overflow_error& error) {
     throw OnnxError(error.what());
   } catch (const ParameterError& error) {
