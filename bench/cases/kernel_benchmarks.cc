@@ -17,6 +17,7 @@
 #include "bench/machine/measured_ceilings.h"
 #include "harness/measure/watched_run.h"
 #include "harness/results/validity.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/run_failure.h"
 #include "kernels/kernel/variant.h"
 
@@ -35,7 +36,7 @@ struct CaseKey {
   std::optional<SettledProblem> settled = {};  // then `variant` only names the case
 };
 
-// The backend of a settled problem.
+// The backend of a settled problem, which a log of oneDNN or benchdnn settles.
 constexpr std::string_view kSettledBackend = "onednn";
 
 // The case that is running, kept while Google Benchmark calls it again with more iterations. Only
@@ -70,9 +71,12 @@ void Load(const CaseKey& key, const AutoVariant& automatic, LoadedCase& loaded) 
     loaded.refusal = chosen.reason;
     if (!variant) return;
   }
-  auto made = key.settled ? KernelCase::Make(std::string(kSettledBackend),
-                                             key.settled->RequestFor(key.op, key.threads), problem)
-                          : KernelCase::Make(*variant, problem, key.threads);
+  const auto make_settled = [&] {
+    const KernelRequest request = key.settled->RequestFor(key.op, key.threads);
+    return KernelCase::Make(ServingBackend(std::string(kSettledBackend), request), request,
+                            problem);
+  };
+  auto made = key.settled ? make_settled() : KernelCase::Make(*variant, problem, key.threads);
   if (auto* refusal = std::get_if<Refusal>(&made)) {
     (refusal->failed ? loaded.failure : loaded.refusal) = refusal->reason;
     return;

@@ -42,6 +42,7 @@ class KernelCase {
                                                                  KernelRequest request,
                                                                  const KernelProblem& problem);
 
+  const std::string& backend() const { return backend_; }
   const Kernel& kernel() const { return *kernel_; }
   int threads() const { return threads_; }
   Work work() const { return work_; }

@@ -34,6 +34,7 @@ MeasuredKernel MeasureKernel(const std::string& name, KernelCase& kernel,
                timing.cold ? "isolated-cold" : "isolated-hot");
   record.speeds = SpeedsAround(measured.disturbance);
   AddRunCounts(measured.stages.front(), measured.run_events, record);
+  record.backend = kernel.backend();
   record.implementation = kernel.kernel().implementation();
   record.isa = kernel.kernel().isa();
   SetWork(kernel.work(), record);

@@ -20,6 +20,7 @@
 #include "bench/workload/sources.h"
 #include "bench/workload/workload.h"
 #include "harness/results/validity.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "networks/graph/zoo.h"
 
@@ -229,6 +230,7 @@ std::int64_t BatchFor(const NetworkOffer& network, const std::string& backend) {
 void AddNetworks(BenchmarkCases& cases) {
   for (const NetworkOffer& network : Networks()) {
     for (const std::string& backend : Backends()) {
+      if (backend == kNative) continue;  // no network by itself
       for (const bool training : {true, false}) {
         WorkloadOptions options;
         options.network = network.FullName();

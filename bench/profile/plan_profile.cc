@@ -196,6 +196,7 @@ void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& 
   record.name = stage.name;
   record.op = stage.op->kind();
   record.pass = NameOf(stage.pass);
+  record.backend = stage.backend;
   record.implementation = stage.kernel->implementation();
   for (const std::string& layer : stage.fused) record.implementation += "+" + layer;
   record.isa = stage.kernel->isa();

@@ -17,6 +17,7 @@
 #include "harness/measure/watched_run.h"
 #include "harness/results/validity.h"
 #include "harness/statistics/summary.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/run_failure.h"
 
 namespace topdnn {
@@ -24,7 +25,7 @@ namespace topdnn {
 namespace {
 
 // The backend that executed the primitives of the log.
-constexpr std::string_view kBackend = "onednn";
+constexpr const char* kBackend = "onednn";
 constexpr double kRaceSeconds = 0.5;
 constexpr std::string_view kInterrupted = "interrupted";
 
@@ -89,11 +90,12 @@ void Explain(const TraceMeasuring& options, RowTopdown& topdown, const MeasuredR
 
 void MeasureRow(const TraceMeasuring& options, bool look_for_best, RowTopdown& topdown,
                 MeasuredRow& row) {
-  row.reason = EarlyRefusal(std::string(kBackend), RequestFor(*row.problem, options.threads));
+  const KernelRequest request = RequestFor(*row.problem, options.threads);
+  const std::string backend = ServingBackend(kBackend, request);
+  row.reason = EarlyRefusal(backend, request);
   if (!row.reason.empty()) return;
   const KernelProblem problem(row.problem->op, row.problem->execution);
-  auto made =
-      KernelCase::Make(std::string(kBackend), RequestFor(*row.problem, options.threads), problem);
+  auto made = KernelCase::Make(backend, request, problem);
   if (auto* refusal = std::get_if<Refusal>(&made)) {
     row.failed = refusal->failed;
     row.reason = std::move(refusal->reason);
@@ -140,7 +142,7 @@ std::optional<double> RatioOf(const std::vector<MeasuredRow>& rows,
 
 }  // namespace
 
-bool MeasuredRow::ByOwnLoops() const { return hot && hot->implementation.ends_with("loops"); }
+bool MeasuredRow::ByOwnLoops() const { return hot && hot->backend == kNative; }
 
 bool MeasuredRow::ByReferenceLoops() const {
   const auto is_reference = [](const std::string& name) { return name.starts_with("ref"); };

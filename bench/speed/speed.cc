@@ -30,6 +30,7 @@
 #include "harness/text/errors.h"
 #include "kernels/conv/conv.h"
 #include "kernels/eigen/library.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/thread_width.h"
 #include "kernels/library/onednn.h"
@@ -217,7 +218,7 @@ void AddSpeed(int threads, BenchmarkCases& cases) {
         [problem, threads] { return HarnessCost(problem, threads); }, cases);
   }
   for (const std::string& backend : Backends()) {
-    if (backend == "reference") continue;
+    if (backend == "reference" || backend == kNative) continue;
     AddSpeedCase(
         fmt::format("speed/sgemm2048/{}/{}", backend, width),
         [backend, threads] { return SgemmAgainstBare(backend, threads); }, cases);

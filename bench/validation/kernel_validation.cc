@@ -21,6 +21,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/kernel/failed_kernel.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/thread_width.h"
 #include "kernels/plugin/plugins.h"
@@ -60,6 +61,7 @@ std::shared_ptr<const Op> Gemm(std::int64_t n) {
 // Direct convolutions execute the operations that follow from the shapes; a blocked product also
 // adds up its blocks.
 std::vector<Problem> ProblemsOf(const std::string& backend) {
+  if (backend == kNative) return {};  // no product, and convolutions by cheaper algorithms alone
   const Allowance table = {0, 16, "a look-up in a hash table compares load factors in floats"};
   const Allowance blocks = {0.01, 64, "partial products of the blocks are added; edges"};
   const Allowance lowered = {0.02, 64, "lowered to a matrix product, by blocks"};

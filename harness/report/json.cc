@@ -269,6 +269,7 @@ Json ToJson(const Record& record) {
   json["op"] = record.op;
   json["pass"] = record.pass;
   json["regime"] = record.regime;
+  json["backend"] = TextOrNull(record.backend);
   json["implementation"] = record.implementation;
   json["isa"] = TextOrNull(record.isa);
   json["status"] = NameOf(record.status);

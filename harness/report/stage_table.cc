@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <string_view>
 
@@ -37,9 +38,10 @@ struct Row {
   std::string name, pass;
   Cell share, time, gflops, peak;
   Cell nodes = "", bound_by = "";
-  double bar = 0;                 // share of the longest stage
-  const Record* stage = nullptr;  // null: a sum
-  bool stands_out = false;        // its status differs from that of the step
+  std::string implementation = {};  // after the backend, if it is not that of most stages
+  double bar = 0;                   // share of the longest stage
+  const Record* stage = nullptr;    // null: a sum
+  bool stands_out = false;          // its status differs from that of the step
 };
 
 // Where a column is shown without being asked for: what limits a stage takes the place of figures
@@ -134,11 +136,15 @@ const std::vector<StageColumn>& StageColumns() {
        {.name = "", .kind = Kind::kBar},
        [](const Row& row) -> Cell { return row.bar; },
        Usual::kWithoutTree},
+      {"backend",
+       {.name = "backend", .kind = Kind::kWord, .rank = 1},
+       [](const Row& row) {
+         return OfStage(row, [](const Record& stage) { return stage.backend; });
+       },
+       Usual::kNever},
       {"implementation",
        {.name = "implementation", .least = 14, .rank = 2},
-       [](const Row& row) {
-         return OfStage(row, [](const Record& stage) { return stage.implementation; });
-       }},
+       [](const Row& row) -> Cell { return row.implementation; }},
       {"status", {.name = "status", .kind = Kind::kWord}, StatusCell},
       {"reason",
        {.name = "reason", .kind = Kind::kText, .least = 24, .rank = 2},
@@ -271,6 +277,19 @@ std::string OrderOf(const StageTableOptions& options) {
   return options.sort.empty() && options.top ? "time" : options.sort;
 }
 
+// The backend of most stages: its name is left out.
+std::string UsualBackend(const Report& report) {
+  std::map<std::string, int> stages;
+  for (const Record& stage : report.stages) ++stages[stage.backend];
+  const auto most = std::ranges::max_element(stages, {}, [](const auto& s) { return s.second; });
+  return most == stages.end() ? "" : most->first;
+}
+
+std::string ImplementationOf(const Record& stage, const std::string& usual_backend) {
+  const bool usual = stage.backend.empty() || stage.backend == usual_backend;
+  return (usual ? "" : stage.backend + " ") + stage.implementation;
+}
+
 std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& options) {
   const std::optional<double> step = SecondsForShares(report);
   double longest = 0;
@@ -279,6 +298,7 @@ std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& opt
   }
   const std::vector<const Record*> stages = SortedStages(report, OrderOf(options));
   const std::size_t shown = ShownStages(report, options).size();
+  const std::string usual_backend = UsualBackend(report);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < shown; ++i) {
     const Record& stage = *stages[i];
@@ -291,6 +311,7 @@ std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& opt
                     .peak = stage.PeakFraction(),
                     .nodes = NodesCell(stage.tree),
                     .bound_by = BoundByCell(stage.bound_by, !stage.bound_by_reason.empty()),
+                    .implementation = ImplementationOf(stage, usual_backend),
                     .bar = Ratio(median, longest).value_or(0),
                     .stage = &stage,
                     .stands_out = StandsOut(stage, report.step)});

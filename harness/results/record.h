@@ -29,10 +29,11 @@ namespace topdnn {
 
 // One stage (or a whole step) under one regime. Values that were not measured are absent.
 struct Record {
-  std::string name;    // "conv1"
-  std::string op;      // "conv"
-  std::string pass;    // "forward", "backward_data", ..., "update", "reorder", "loss"
-  std::string regime;  // "in-network", "isolated-hot", "isolated-cold"
+  std::string name;     // "conv1"
+  std::string op;       // "conv"
+  std::string pass;     // "forward", "backward_data", ..., "update", "reorder", "loss"
+  std::string regime;   // "in-network", "isolated-hot", "isolated-cold"
+  std::string backend;  // whose code runs: "onednn", "native"; empty: not a kernel
   std::string implementation;
   std::string isa;
   Status status = Status::kOk;

@@ -117,22 +117,22 @@ KernelOrRefusal MakeLoopsHardSigmoid(const KernelRequest& request) {
   return MakeLoopsActivation(request, HardSigmoid{op.alpha(), op.beta()});
 }
 
-const KernelRegistration kLoopsRelu("relu", "openblas", MakeLoopsRelu);
-const KernelRegistration kLoopsBounded("bounded_relu", "openblas", MakeLoopsRelu);
-const KernelRegistration kLoopsClip("clip", "openblas", MakeLoopsClip);
-const KernelRegistration kLoopsSigmoid("sigmoid", "openblas", MakeLoopsSigmoid);
-const KernelRegistration kLoopsHardSigmoid("hard_sigmoid", "openblas", MakeLoopsHardSigmoid);
+const KernelRegistration kLoopsRelu("relu", "native", MakeLoopsRelu);
+const KernelRegistration kLoopsBounded("bounded_relu", "native", MakeLoopsRelu);
+const KernelRegistration kLoopsClip("clip", "native", MakeLoopsClip);
+const KernelRegistration kLoopsSigmoid("sigmoid", "native", MakeLoopsSigmoid);
+const KernelRegistration kLoopsHardSigmoid("hard_sigmoid", "native", MakeLoopsHardSigmoid);
 const FidelityDeclaration kLoopsFidelity[] = {
-    FidelityDeclaration({"relu", "openblas", Fidelity::kOurs,
+    FidelityDeclaration({"relu", "native", Fidelity::kOurs,
                          "a loop on all threads; Caffe's is serial", "layers/relu_layer.cpp"}),
     FidelityDeclaration(
-        {"bounded_relu", "openblas", Fidelity::kOurs, "a loop; Caffe has no such operation"}),
+        {"bounded_relu", "native", Fidelity::kOurs, "a loop; Caffe has no such operation"}),
     FidelityDeclaration(
-        {"clip", "openblas", Fidelity::kOurs, "a loop; Caffe 1.0 has no such operation"}),
-    FidelityDeclaration({"sigmoid", "openblas", Fidelity::kOurs,
+        {"clip", "native", Fidelity::kOurs, "a loop; Caffe 1.0 has no such operation"}),
+    FidelityDeclaration({"sigmoid", "native", Fidelity::kOurs,
                          "a loop on all threads; Caffe's is serial", "layers/sigmoid_layer.cpp"}),
     FidelityDeclaration(
-        {"hard_sigmoid", "openblas", Fidelity::kOurs, "a loop; Caffe has no such operation"}),
+        {"hard_sigmoid", "native", Fidelity::kOurs, "a loop; Caffe has no such operation"}),
 };
 
 }  // namespace

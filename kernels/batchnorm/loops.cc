@@ -1,12 +1,18 @@
-// Batch normalization as loops over the channels of row-major tensors, because OpenBLAS has no such
-// operation. Each row is summed in f32; the sums of a channel's rows are added in double.
+// Batch normalization as loops over the channels of row-major tensors. Each row is summed in f32;
+// the sums of a channel's rows are added in double.
 
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "kernels/batchnorm/batchnorm.h"
+#include "kernels/batchnorm/channel_loops.h"
+#include "kernels/kernel/adjacent_channels.h"
 #include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/omp_loops.h"
 #include "kernels/kernel/registry.h"
+#include "kernels/simd/vector_isa.h"
 
 namespace topdnn {
 
@@ -30,6 +36,7 @@ class BatchNormLoops : public LoopsKernel {
         image_(op.image()),
         epsilon_(op.epsilon()),
         relu_(op.relu()),
+        bound_(op.relu_bound() != 0 ? op.relu_bound() : std::numeric_limits<float>::infinity()),
         execution_(request.execution) {}
 
   void Run() noexcept override {
@@ -88,8 +95,8 @@ class BatchNormLoops : public LoopsKernel {
 #pragma omp simd
       for (std::int64_t i = 0; i < image_; ++i) {
         const float y = (src[i] - mean) * factor + shift;
-        dst[i] = y < 0 ? 0.0F : y;
-        if (mask != nullptr) mask[i] = y > 0 ? 1 : 0;
+        dst[i] = y < 0 ? 0.0F : (y > bound_ ? bound_ : y);
+        if (mask != nullptr) mask[i] = y > 0 && y < bound_ ? 1 : 0;
       }
     }
   }
@@ -143,18 +150,29 @@ class BatchNormLoops : public LoopsKernel {
   const std::int64_t n_, c_, image_;
   const float epsilon_;
   const bool relu_;
+  const float bound_;  // infinity: none
   const Execution execution_;
 };
 
+// Whether the request settles the images in a layout of the channel loops.
+bool HasAdjacentChannels(const KernelRequest& request, const BatchNormOp& op) {
+  const std::optional<Layout> layout = CommonLayout(request, op.shape());
+  return layout && AdjacentChannels(*layout, op.shape()) != 0;
+}
+
 KernelOrRefusal MakeBatchNormLoops(const KernelRequest& request) {
-  if (dynamic_cast<const BatchNormOp&>(*request.op).relu_bound() != 0) {
-    return Refusal{"the loops fuse no bounded ReLU"};
+  const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
+  if (request.algorithm == kChannelLoops) return MakeBatchNormChannelLoops(request);
+  if (op.relu_bound() != 0) {
+    // Without vectors of the loops' ISAs, two kernels of oneDNN are faster.
+    if (WidestVectorIsa().empty()) return Refusal{"the loops fuse a bounded ReLU on AVX2 or wider"};
+    if (HasAdjacentChannels(request, op)) return MakeBatchNormChannelLoops(request);
   }
   return MakeLoops<BatchNormOp, BatchNormLoops>(request);
 }
 
-const KernelRegistration kLoops("batchnorm", "openblas", MakeBatchNormLoops);
-const FidelityDeclaration kLoopsFidelity({"batchnorm", "openblas", Fidelity::kOurs,
+const KernelRegistration kLoops("batchnorm", kNative, MakeBatchNormLoops);
+const FidelityDeclaration kLoopsFidelity({"batchnorm", "native", Fidelity::kOurs,
                                           "loops; Caffe sums by gemv and spreads the sums by gemm",
                                           "layers/batch_norm_layer.cpp"});
 

@@ -91,10 +91,9 @@ std::shared_ptr<const Op> ParseMovingAverage(const ProblemWord& word) {
 
 constexpr auto kLoops = MakeLoops<MovingAverageOp, MovingAverageLoops>;
 const KernelRegistration kReference("moving_average", "reference", MakeReferenceAverage);
-const KernelRegistration kForOneDnn("moving_average", "onednn", kLoops);
-const KernelRegistration kForOpenBlas("moving_average", "openblas", kLoops);
+const KernelRegistration kOnNative("moving_average", "native", kLoops);
 const FidelityDeclaration kFidelity(
-    {"moving_average", "openblas", Fidelity::kOurs,
+    {"moving_average", "native", Fidelity::kOurs,
      "a loop; Caffe calls axpby, with a correction for the first steps",
      "layers/batch_norm_layer.cpp"});
 const ProblemRegistration kProblem("moving_average", ParseMovingAverage);

@@ -3,9 +3,7 @@
 #include "kernels/library/onednn.h"
 
 #include "kernels/batchnorm/batchnorm.h"
-#include "kernels/batchnorm/channel_loops.h"
 #include "kernels/kernel/registry.h"
-#include "kernels/simd/vector_isa.h"
 
 namespace topdnn {
 
@@ -82,13 +80,7 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op
 
 KernelOrRefusal MakeOneDnnBatchNorm(const KernelRequest& request) {
   const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
-  if (request.algorithm == onednn::kLoops) return MakeBatchNormChannelLoops(request);
-  if (op.relu_bound() != 0) {
-    // oneDNN fuses no bounded ReLU. Without vectors of the loops' ISAs, two kernels of oneDNN are
-    // faster.
-    if (WidestVectorIsa().empty()) return Refusal{"oneDNN fuses no bounded ReLU"};
-    return MakeBatchNormChannelLoops(request);
-  }
+  if (op.relu_bound() != 0) return Refusal{"oneDNN fuses no bounded ReLU"};
   const auto layout = CommonLayout(request, op.shape());
   if (!layout) return Refusal{"oneDNN's batch normalization needs one layout for all images"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {

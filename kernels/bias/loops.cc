@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/omp_loops.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/tensor/bf16.h"
@@ -155,14 +156,9 @@ KernelOrRefusal MakeLoopsOn(KernelRequest request, const Layout& layout) {
   return std::make_unique<BiasLoops<float>>(request, *form);
 }
 
-const KernelRegistration kLoops("bias", "openblas", [](const KernelRequest& request) {
-  if (std::string why = LoopsRefusal(request); !why.empty()) {
-    return KernelOrRefusal{Refusal{std::move(why)}};
-  }
-  return MakeBiasLoops(request);
-});
+const KernelRegistration kLoops("bias", kNative, MakeBiasLoops);
 const FidelityDeclaration kLoopsFidelity(
-    {"bias", "openblas", Fidelity::kOurs,
+    {"bias", "native", Fidelity::kOurs,
      "loops; Caffe multiplies by a row of ones (gemm), and sums by gemv", "layers/bias_layer.cpp"});
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Bias as vectorised loops, in f32 or bf16, in any layout that keeps the channels of a block
-// together. They serve OpenBLAS (f32, row-major), which has no bias, and oneDNN where 2.6 has only
-// plain reference code: the gradient, and forward on blocked channels.
+// together.
 
 #ifndef TOPDNN_KERNELS_BIAS_LOOPS_H_
 #define TOPDNN_KERNELS_BIAS_LOOPS_H_

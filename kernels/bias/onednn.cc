@@ -1,7 +1,6 @@
 // Bias on oneDNN: the binary primitive with the bias broadcast. oneDNN 2.6 has only plain reference
 // code for a bias on blocked channels and for the gradient (a sum over all dimensions except the
-// channels). There topdnn's vectorised loops compute in the same layout: forward when the primitive
-// is reference code, the gradient always.
+// channels), so the gradient is refused, and a bias whose vectorised loops topdnn has.
 
 #include "kernels/library/onednn.h"
 
@@ -31,8 +30,8 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const BiasOp& op) {
     const auto pd = onednn::Describe<dnnl::binary>(onednn::Attributes(),
                                                    dnnl::algorithm::binary_add, image, bias, image);
     if (std::string_view(pd.impl_info_str()).starts_with("ref")) {
-      KernelOrRefusal loops = MakeBiasLoops(request);
-      if (std::holds_alternative<std::unique_ptr<Kernel>>(loops)) return loops;
+      const KernelOrRefusal loops = MakeBiasLoops(request);
+      if (!std::holds_alternative<Refusal>(loops)) return Refusal{"oneDNN adds it by plain code"};
     }
     return onednn::MakePrimitiveKernel<dnnl::binary>(
         request, pd,
@@ -43,7 +42,9 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const BiasOp& op) {
 }
 
 KernelOrRefusal MakeOneDnnBias(const KernelRequest& request) {
-  if (request.execution.pass == Pass::kBackwardWeights) return MakeBiasLoops(request);
+  if (request.execution.pass == Pass::kBackwardWeights) {
+    return Refusal{"oneDNN has only plain code for the gradient of a bias"};
+  }
   return MakeForward(request, dynamic_cast<const BiasOp&>(*request.op));
 }
 

@@ -41,8 +41,8 @@ class ConcatLoops : public LoopsKernel {
   const Pass pass_;
 };
 
-const KernelRegistration kLoops("concat", "openblas", MakeLoops<ConcatOp, ConcatLoops>);
-const FidelityDeclaration kLoopsFidelity({"concat", "openblas", Fidelity::kOurs,
+const KernelRegistration kLoops("concat", "native", MakeLoops<ConcatOp, ConcatLoops>);
+const FidelityDeclaration kLoopsFidelity({"concat", "native", Fidelity::kOurs,
                                           "copies on all threads; Caffe's are serial",
                                           "layers/concat_layer.cpp"});
 

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "kernels/conv/conv.h"
-#include "kernels/conv/winograd_tiles.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/variant.h"
 #include "kernels/reorder/in_f32.h"
@@ -126,16 +125,12 @@ KernelOrRefusal WithoutKnownFaults(const KernelRequest& request, const ConvOp& o
 
 KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
-  if (request.algorithm == kWinogradTiles) {
-    return request.execution.type == DataType::kBF16 ? MakeInF32(request, kWinogradTiles)
-                                                     : MakeWinogradTiles(request);
-  }
-  if (request.algorithm == kInF32) return MakeInF32(request, "");
+  if (request.algorithm == kInF32) return MakeInF32(request, "onednn", "");
   if (!request.algorithm.empty() && request.algorithm != "direct" &&
       request.algorithm != "winograd") {
     return Refusal{
-        fmt::format("oneDNN's convolution has the algorithms direct, winograd, {} and {}, not {}",
-                    kWinogradTiles, kInF32, request.algorithm)};
+        fmt::format("oneDNN's convolution has the algorithms direct, winograd and {}, not {}",
+                    kInF32, request.algorithm)};
   }
   return WithoutKnownFaults(
       request, op,
@@ -156,11 +151,6 @@ const VariantRegistration kBlocked({.name = "onednn-blocked",
                                     .activations = BlockedImages});
 const VariantRegistration kWinograd(
     {.name = "onednn-winograd", .backend = "onednn", .algorithm = "winograd", .kinds = {"conv"}});
-const VariantRegistration kTiles({.name = "onednn-tiles",
-                                  .backend = "onednn",
-                                  .algorithm = kWinogradTiles,
-                                  .kinds = {"conv"},
-                                  .types = {DataType::kF32, DataType::kBF16}});
 const VariantRegistration kConverted({.name = "onednn-f32",
                                       .backend = "onednn",
                                       .algorithm = kInF32,

@@ -11,7 +11,11 @@
 #include "kernels/conv/winograd_gradient.h"
 #include "kernels/conv/winograd_kernel.h"
 #include "kernels/kernel/adjacent_channels.h"
-#include "kernels/library/onednn.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/native.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/reorder/in_f32.h"
 
 namespace topdnn {
 
@@ -149,6 +153,25 @@ Layout WeightsFor(std::int64_t lanes) {
   if (lanes < 8) return Layout::Plain(4);
   return *Layout::Parse(lanes == 16 ? "ABcd16b16a" : "ABcd8b8a");
 }
+
+// For whom asks for it: no plan takes it without a measurement.
+KernelOrRefusal MakeNativeConv(const KernelRequest& request) {
+  if (request.algorithm != kWinogradTiles) {
+    return Refusal{"native has convolutions by Winograd's algorithm alone: native-winograd"};
+  }
+  return request.execution.type == DataType::kBF16 ? MakeInF32(request, kNative, kWinogradTiles)
+                                                   : MakeWinogradTiles(request);
+}
+
+const KernelRegistration kNativeConv("conv", kNative, MakeNativeConv);
+const FidelityDeclaration kNativeFidelity({"conv", kNative, Fidelity::kOurs,
+                                           "Winograd's algorithm; Caffe has im2col and sgemm",
+                                           "layers/base_conv_layer.cpp"});
+const VariantRegistration kNativeWinograd({.name = "native-winograd",
+                                           .backend = kNative,
+                                           .algorithm = kWinogradTiles,
+                                           .kinds = {"conv"},
+                                           .types = {DataType::kF32, DataType::kBF16}});
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Convolution by Winograd's algorithm, tile by tile: the variant onednn-tiles.
+// Convolution by Winograd's algorithm, tile by tile: the variant native-winograd.
 
 #ifndef TOPDNN_KERNELS_CONV_WINOGRAD_TILES_H_
 #define TOPDNN_KERNELS_CONV_WINOGRAD_TILES_H_
@@ -7,7 +7,7 @@
 
 namespace topdnn {
 
-// The algorithm of the variant onednn-tiles.
+// The algorithm of the variant native-winograd.
 inline constexpr const char* kWinogradTiles = "winograd-tiles";
 
 // All passes of convolutions of 3x3 and 5x5 with strides of 1, in f32, on images whose channels are

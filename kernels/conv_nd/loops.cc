@@ -184,14 +184,14 @@ class ConvNdLoop {
   const std::int64_t taps_ = d_.kernel * h_.kernel * w_.kernel;
 };
 
-const KernelRegistration kForOpenBlas("conv_nd", "openblas", MakeOmpRange<ConvNdLoop>);
+const KernelRegistration kOnNative("conv_nd", "native", MakeOmpRange<ConvNdLoop>);
 const eigen::Registration kForEigen("conv_nd", eigen::MakeRange<ConvNdLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"conv_nd", "eigen", Fidelity::kOurs,
                          "loops on Eigen's pool; TensorFlow contracts implicit patches in three "
                          "dimensions, without dilation (eigen_cuboid_convolution.h)",
                          "conv_ops_3d.cc"}),
-    FidelityDeclaration({"conv_nd", "openblas", Fidelity::kOurs,
+    FidelityDeclaration({"conv_nd", "native", Fidelity::kOurs,
                          "loops; Caffe has im2col of any number of axes and sgemm",
                          "layers/base_conv_layer.cpp"}),
 };

@@ -10,6 +10,7 @@
 
 #include "kernels/conv_transpose/conv_transpose.h"
 #include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 
 namespace topdnn {
@@ -65,6 +66,7 @@ KernelMaker MakerOn(const std::string& backend) {
 
 const KernelRegistration kOnOneDnn("conv_transpose", "onednn", MakerOn("onednn"));
 const KernelRegistration kOnOpenBlas("conv_transpose", "openblas", MakerOn("openblas"));
+const KernelRegistration kOnNative("conv_transpose", kNative, MakerOn(kNative));
 const KernelRegistration kOnEigen("conv_transpose", "eigen", MakerOn("eigen"));
 const KernelRegistration kOnEigenSgemm("conv_transpose", "eigen-sgemm", MakerOn("eigen-sgemm"));
 const FidelityDeclaration kFidelity[] = {
@@ -72,10 +74,11 @@ const FidelityDeclaration kFidelity[] = {
                          "the gradient of a convolution by its input; dilation, groups, and loops "
                          "over one or three axes are ours",
                          "conv_grad_input_ops.cc"}),
-    FidelityDeclaration(
-        {"conv_transpose", "openblas", Fidelity::kSame,
-         "the gradient of a convolution by its input; over one or three axes by loops",
-         "layers/deconv_layer.cpp"}),
+    FidelityDeclaration({"conv_transpose", "openblas", Fidelity::kSame,
+                         "the gradient of a convolution by its input", "layers/deconv_layer.cpp"}),
+    FidelityDeclaration({"conv_transpose", "native", Fidelity::kOurs,
+                         "loops over one or three axes; Caffe has the gradient of a convolution",
+                         "layers/deconv_layer.cpp"}),
 };
 
 }  // namespace

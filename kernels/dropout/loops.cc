@@ -163,10 +163,9 @@ KernelOrRefusal MakeLoopsDropout(const KernelRequest& request) {
   return MakeDropoutLoops(request, OnOpenMp);
 }
 
-const KernelRegistration kForOneDnn("dropout", "onednn", MakeLoopsDropout);
-const KernelRegistration kForOpenBlas("dropout", "openblas", MakeLoopsDropout);
+const KernelRegistration kOnNative("dropout", "native", MakeLoopsDropout);
 const FidelityDeclaration kLoopsFidelity(
-    {"dropout", "openblas", Fidelity::kOurs,
+    {"dropout", "native", Fidelity::kOurs,
      "a loop with Philox numbers; Caffe draws a mask and multiplies, on one thread",
      "layers/dropout_layer.cpp"});
 

@@ -116,16 +116,14 @@ class IntegerStepsLoop {
 
 const KernelRegistration kIntegerReference("integer_steps", "reference",
                                            MakeReference<IntegerStepsOp, IntegerStepsReference>);
-const KernelRegistration kIntegerOneDnn("integer_steps", "onednn", MakeOmpRange<IntegerStepsLoop>);
-const KernelRegistration kIntegerOpenBlas("integer_steps", "openblas",
-                                          MakeOmpRange<IntegerStepsLoop>);
+const KernelRegistration kIntegerNative("integer_steps", "native", MakeOmpRange<IntegerStepsLoop>);
 const eigen::Registration kIntegerEigen("integer_steps", eigen::MakeRange<IntegerStepsLoop>);
 const FidelityDeclaration kIntegerFidelity[] = {
     FidelityDeclaration({"integer_steps", "eigen", Fidelity::kOurs,
                          "one loop over 64-bit integers on Eigen's pool; TensorFlow has no such "
                          "operation, but one for each step"}),
     FidelityDeclaration(
-        {"integer_steps", "openblas", Fidelity::kOurs,
+        {"integer_steps", "native", Fidelity::kOurs,
          "one loop over 64-bit integers on all threads; Caffe has no such operation"}),
 };
 

@@ -50,17 +50,17 @@ class AddLoops : public LoopsKernel {
   const bool relu_;
 };
 
-const KernelRegistration kLoopsAdd("add", "openblas", MakeLoops<AddOp, AddLoops>);
-const KernelRegistration kLoopsBinary("binary", "openblas", MakeOmpRange<BinaryLoop>);
-const KernelRegistration kLoopsUnary("unary", "openblas", MakeOmpRange<UnaryLoop>);
+const KernelRegistration kLoopsAdd("add", "native", MakeLoops<AddOp, AddLoops>);
+const KernelRegistration kLoopsBinary("binary", "native", MakeOmpRange<BinaryLoop>);
+const KernelRegistration kLoopsUnary("unary", "native", MakeOmpRange<UnaryLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
-    FidelityDeclaration({"add", "openblas", Fidelity::kOurs,
+    FidelityDeclaration({"add", "native", Fidelity::kOurs,
                          "one loop; Caffe calls axpy for each source", "layers/eltwise_layer.cpp"}),
-    FidelityDeclaration({"binary", "openblas", Fidelity::kOurs,
+    FidelityDeclaration({"binary", "native", Fidelity::kOurs,
                          "loops over rows on all threads; Caffe has products and maxima of equal "
                          "shapes, on one thread",
                          "layers/eltwise_layer.cpp"}),
-    FidelityDeclaration({"unary", "openblas", Fidelity::kOurs,
+    FidelityDeclaration({"unary", "native", Fidelity::kOurs,
                          "one loop for each function on all threads; Caffe has a layer for some of "
                          "them (exp, log, power, absval), on one thread",
                          "layers/exp_layer.cpp"}),

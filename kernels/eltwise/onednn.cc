@@ -1,4 +1,4 @@
-// Functions on oneDNN: the eltwise and the binary primitive, or loops for what they lack.
+// Functions on oneDNN: the eltwise and the binary primitive.
 //
 // Addition: the binary primitive, with further sources and the ReLU as post-ops. So each
 // tensor is read or written once, and the result is rounded once. The sum primitive is not used: it
@@ -8,11 +8,12 @@
 
 #include "kernels/library/onednn.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <string_view>
 
 #include "kernels/eltwise/add.h"
-#include "kernels/eltwise/loops.h"
 #include "kernels/kernel/registry.h"
 
 namespace topdnn {
@@ -73,7 +74,7 @@ std::optional<dnnl::algorithm> AlgorithmOf(std::string_view function) {
 KernelOrRefusal MakeUnary(const KernelRequest& request) {
   const auto& op = dynamic_cast<const UnaryOp&>(*request.op);
   const auto algorithm = AlgorithmOf(op.function().name);
-  if (!algorithm) return MakeOmpRange<UnaryLoop>(request);
+  if (!algorithm) return Refusal{fmt::format("oneDNN has no {} here", op.function().name)};
   const bool forward = request.execution.pass == Pass::kForward;
   const std::optional<Layout> layout = CommonLayout(request, op.shape());
   if (!layout) return Refusal{"oneDNN's functions need one layout for all tensors"};
@@ -91,8 +92,8 @@ KernelOrRefusal MakeUnary(const KernelRequest& request) {
   });
 }
 
-// The binary primitive broadcasts only its second source. Loops compute what it refuses or has only
-// plain code for.
+// The binary primitive broadcasts only its second source. What it has only plain code for is
+// refused.
 KernelOrRefusal MakeBinary(const KernelRequest& request) {
   using dnnl::algorithm;
   static const std::map<std::string_view, algorithm> algorithms = {
@@ -104,25 +105,25 @@ KernelOrRefusal MakeBinary(const KernelRequest& request) {
   const auto found = algorithms.find(op.function().name);
   const int rank = op.dst().rank();
   if (found == algorithms.end() || rank == 0 || op.first() != op.dst()) {
-    return MakeOmpRange<BinaryLoop>(request);
+    return Refusal{fmt::format("oneDNN has no {} of these shapes", op.function().name)};
   }
   const std::optional<Layout> layout = CommonLayout(request, op.dst());
   if (!layout) return Refusal{"oneDNN's functions need one layout for all tensors"};
   const Layout of_second = op.second() == op.dst() ? *layout : Layout::Plain(rank);
-  KernelOrRefusal own = onednn::Offer(request, [&]() -> KernelOrRefusal {
+  return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const DataType type = request.execution.type;
     const auto image = onednn::ToMemoryDesc({op.dst(), type, *layout});
     const auto second = onednn::ToMemoryDesc({op.second(), type, of_second});
     const auto pd =
         onednn::Describe<dnnl::binary>(onednn::Attributes(), found->second, image, second, image);
-    if (std::string_view(pd.impl_info_str()).starts_with("ref")) return Refusal{"plain code"};
+    if (std::string_view(pd.impl_info_str()).starts_with("ref"))
+      return Refusal{"oneDNN computes it by plain code"};
     return onednn::MakePrimitiveKernel<dnnl::binary>(
         request, pd,
         {{op.first_arg(), Direction::kIn, DNNL_ARG_SRC_0, image},
          {op.second_arg(), Direction::kIn, DNNL_ARG_SRC_1, second},
          {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}});
   });
-  return std::holds_alternative<Refusal>(own) ? MakeOmpRange<BinaryLoop>(request) : std::move(own);
 }
 
 const KernelRegistration kOneDnnAdd("add", "onednn", MakeOneDnnAdd);

@@ -24,8 +24,8 @@ class FlattenLoops : public LoopsKernel {
   const Arg from_, to_;
 };
 
-const KernelRegistration kLoops("flatten", "openblas", MakeLoops<FlattenOp, FlattenLoops>);
-const FidelityDeclaration kLoopsFidelity({"flatten", "openblas", Fidelity::kOurs,
+const KernelRegistration kLoops("flatten", "native", MakeLoops<FlattenOp, FlattenLoops>);
+const FidelityDeclaration kLoopsFidelity({"flatten", "native", Fidelity::kOurs,
                                           "copies; Caffe's result shares the memory of its source",
                                           "layers/flatten_layer.cpp"});
 

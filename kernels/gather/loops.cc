@@ -43,8 +43,7 @@ class GatherLoop {
   const GatherExtents e_;
 };
 
-const KernelRegistration kForOneDnn("gather", "onednn", MakeOmpRange<GatherLoop>);
-const KernelRegistration kForOpenBlas("gather", "openblas", MakeOmpRange<GatherLoop>);
+const KernelRegistration kOnNative("gather", "native", MakeOmpRange<GatherLoop>);
 const eigen::Registration kForEigen("gather", eigen::MakeRange<GatherLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration(
@@ -52,7 +51,7 @@ const FidelityDeclaration kLoopsFidelity[] = {
          "copies on Eigen's pool, with our estimate of their cost; a bad index gives NaN; "
          "TensorFlow prefetches the next row, and a bad index is an error",
          "gather_functor.h"}),
-    FidelityDeclaration({"gather", "openblas", Fidelity::kOurs,
+    FidelityDeclaration({"gather", "native", Fidelity::kOurs,
                          "copies on all threads; Caffe's are serial",
                          "layers/batch_reindex_layer.cpp"}),
 };

@@ -1,8 +1,6 @@
 // Interpolation as loops in f32. An iteration computes one element of the result; neighbours along
 // a row are computed together.
 
-#include "kernels/interpolate/loops.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -108,7 +106,7 @@ class InterpolateLoop {
   double cycles_ = 1;
 };
 
-const KernelRegistration kForOpenBlas("interpolate", "openblas", MakeInterpolateLoops);
+const KernelRegistration kOnNative("interpolate", "native", MakeOmpRange<InterpolateLoop>);
 const eigen::Registration kForEigen("interpolate", eigen::MakeRange<InterpolateLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"interpolate", "eigen", Fidelity::kOurs,
@@ -116,13 +114,9 @@ const FidelityDeclaration kLoopsFidelity[] = {
                          "of each axis once and runs on one thread",
                          "resize_bilinear_op.cc"}),
     FidelityDeclaration(
-        {"interpolate", "openblas", Fidelity::kOurs, "loops; Caffe has no such operation"}),
+        {"interpolate", "native", Fidelity::kOurs, "loops; Caffe has no such operation"}),
 };
 
 }  // namespace
-
-KernelOrRefusal MakeInterpolateLoops(const KernelRequest& request) {
-  return MakeOmpRange<InterpolateLoop>(request);
-}
 
 }  // namespace topdnn

@@ -1,7 +1,6 @@
-// Interpolation on oneDNN's resampling primitive where it computes the same, otherwise as loops.
+// Interpolation on oneDNN's resampling primitive where it computes the same.
 
 #include "kernels/interpolate/interpolate.h"
-#include "kernels/interpolate/loops.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/library/onednn_resampling.h"
 
@@ -34,7 +33,7 @@ bool ComputesTheSame(const InterpolateOp& op) {
 
 KernelOrRefusal MakeInterpolate(const KernelRequest& request) {
   const auto& op = dynamic_cast<const InterpolateOp&>(*request.op);
-  if (!ComputesTheSame(op)) return MakeInterpolateLoops(request);
+  if (!ComputesTheSame(op)) return Refusal{"oneDNN's resampling computes something else"};
   return onednn::MakeResampling(request, dnnl::algorithm::resampling_linear, op.src_shape(),
                                 op.dst_shape());
 }

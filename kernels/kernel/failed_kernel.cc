@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/same_operands.h"
 
@@ -15,7 +16,7 @@ FailedKernel::FailedKernel(const KernelRequest& request, std::string implementat
   KernelRequest asked = request;
   asked.algorithm.clear();
   for (const KernelOperand& operand : operands_) asked.layouts[operand.arg] = operand.desc.layout;
-  for (const char* backend : {"onednn", "openblas", "reference"}) {
+  for (const char* backend : {"onednn", "openblas", kNative, "reference"}) {
     KernelOrRefusal answer = MakeKernel(backend, asked);
     auto* const made = std::get_if<std::unique_ptr<Kernel>>(&answer);
     if (made == nullptr || !SameOperands(*this, **made)) continue;

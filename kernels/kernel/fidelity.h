@@ -1,6 +1,6 @@
-// How a kernel on `eigen` or `openblas` relates to the framework that its backend mirrors:
-// TensorFlow 2.5 without oneDNN, and BVLC Caffe 1.0. A kernel's file declares it below the
-// registration:
+// How a kernel relates to a framework: on `eigen` to TensorFlow 2.5 without oneDNN, and on
+// `openblas` and `native`, which a plan on OpenBLAS uses together, to BVLC Caffe 1.0. A kernel's
+// file declares it below the registration:
 //
 //   const FidelityDeclaration kAsTensorFlow({"gemm", "eigen", Fidelity::kSame, "a contraction",
 //                                            "matmul_op.cc"});
@@ -25,7 +25,7 @@ enum class Fidelity {
 
 struct FidelityEntry {
   std::string kind;     // "conv"
-  std::string backend;  // "eigen" or "openblas"
+  std::string backend;  // "eigen", "openblas" or "native"
   Fidelity fidelity;
   std::string how;
   // The framework's file, below tensorflow/core/kernels/ or caffe/src/caffe/, or a path that begins

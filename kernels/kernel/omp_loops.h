@@ -1,6 +1,5 @@
-// The shared part of vectorised OpenMP loops. They serve a backend whose library lacks an
-// operation, as in frameworks on that library: Caffe has its own loops for pooling and activations
-// and uses OpenBLAS for matrix products. They compute in f32 on row-major (NCHW) tensors.
+// The shared part of the vectorised OpenMP loops of the backend `native`. They compute in f32 on
+// row-major (NCHW) tensors, as Caffe's own loops for pooling and activations do.
 
 #ifndef TOPDNN_KERNELS_KERNEL_OMP_LOOPS_H_
 #define TOPDNN_KERNELS_KERNEL_OMP_LOOPS_H_

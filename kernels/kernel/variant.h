@@ -22,6 +22,8 @@ struct Variant {
   std::string name;     // "onednn-nhwc"
   std::string backend;  // "onednn"
   std::string algorithm = {};
+  // The backend whose workspaces its kernels write and read. Empty: its own backend.
+  std::string workspaces = {};
   // The operations that the variant is for. Empty: all operations.
   std::vector<std::string> kinds = {};
   // The element types that the variant is for.
@@ -31,6 +33,10 @@ struct Variant {
   // layouts, false for one that keeps its source's. nullptr: the backend chooses.
   Layout (*activations)(const Shape& shape, bool chooses) = nullptr;
 };
+
+inline const std::string& WorkspacesOf(const Variant& variant) {
+  return variant.workspaces.empty() ? variant.backend : variant.workspaces;
+}
 
 class VariantRegistration {
  public:

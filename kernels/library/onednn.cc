@@ -300,10 +300,6 @@ const VariantRegistration kVariants[] = {
                          .activations = Nchw}),
     VariantRegistration(
         {.name = "onednn-nhwc", .backend = "onednn", .types = All(), .activations = Nhwc}),
-    VariantRegistration({.name = "onednn-loops",
-                         .backend = "onednn",
-                         .algorithm = kLoops,
-                         .kinds = {"batchnorm", "pool"}}),
 };
 
 }  // namespace

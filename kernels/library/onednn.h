@@ -20,9 +20,6 @@
 
 namespace topdnn::onednn {
 
-// The algorithm of the variant onednn-loops: topdnn's own loops, in oneDNN's layouts.
-inline constexpr const char* kLoops = "loops";
-
 dnnl::memory::dims Dims(const Shape& shape);
 
 // oneDNN's descriptor of a tensor; the layout `any` stays `any`. Throws dnnl::error when oneDNN has

@@ -128,8 +128,8 @@ class LrnLoops : public LoopsKernel {
   const Pass pass_;
 };
 
-const KernelRegistration kLoops("lrn", "openblas", MakeLoops<LrnOp, LrnLoops>);
-const FidelityDeclaration kLoopsFidelity({"lrn", "openblas", Fidelity::kOurs,
+const KernelRegistration kLoops("lrn", "native", MakeLoops<LrnOp, LrnLoops>);
+const FidelityDeclaration kLoopsFidelity({"lrn", "native", Fidelity::kOurs,
                                           "loops over windows; Caffe keeps running sums by axpy",
                                           "layers/lrn_layer.cpp"});
 

@@ -1,8 +1,6 @@
 // Pooling in f32 as vectorised loops over NCHW, for backends whose libraries have none. Threads
 // share the planes; vectors run along the output rows.
 
-#include "kernels/pool/loops.h"
-
 #include <omp.h>
 
 #include <algorithm>
@@ -11,9 +9,11 @@
 #include <vector>
 
 #include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/omp_loops.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/op/window.h"
+#include "kernels/pool/max_loops.h"
 #include "kernels/pool/pool.h"
 
 namespace topdnn {
@@ -212,15 +212,16 @@ class PoolLoops : public LoopsKernel {
   std::vector<std::int64_t> tap_offsets_;  // (R, S): offset from a window's corner, in elements
 };
 
-const KernelRegistration kLoops("pool", "openblas", MakePoolLoops);
-const FidelityDeclaration kLoopsFidelity({"pool", "openblas", Fidelity::kOurs,
+KernelOrRefusal MakePoolLoops(const KernelRequest& request) {
+  if (request.algorithm == kChannelLoops) return MakeMaxLoops(request);
+  return MakeLoops<PoolOp, PoolLoops>(request);
+}
+
+const KernelRegistration kLoops("pool", kNative, MakePoolLoops);
+const FidelityDeclaration kLoopsFidelity({"pool", "native", Fidelity::kOurs,
                                           "loops on all threads; Caffe's are serial",
                                           "layers/pooling_layer.cpp"});
 
 }  // namespace
-
-KernelOrRefusal MakePoolLoops(const KernelRequest& request) {
-  return MakeLoops<PoolOp, PoolLoops>(request);
-}
 
 }  // namespace topdnn

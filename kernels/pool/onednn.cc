@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "kernels/kernel/registry.h"
-#include "kernels/pool/loops.h"
-#include "kernels/pool/max_loops.h"
 #include "kernels/pool/pool.h"
 
 namespace topdnn {
@@ -103,9 +101,8 @@ bool Overhangs(const PoolExtents& e) {
 
 KernelOrRefusal MakeOneDnnPool(const KernelRequest& request) {
   const auto& op = dynamic_cast<const PoolOp&>(*request.op);
-  if (request.algorithm == onednn::kLoops) return MakeMaxLoops(request);
   if (op.algorithm() == PoolAlgorithm::kAverageOfPadding && Overhangs(op.extents())) {
-    return MakePoolLoops(request);  // ceil mode excludes what is beyond the padding
+    return Refusal{"oneDNN counts what is beyond the padding, and ceil mode excludes it"};
   }
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     if (request.execution.pass == Pass::kBackwardData) return MakeBackward(request, op);

@@ -1,8 +1,6 @@
 // Pooling over one to three spatial dimensions as loops in f32. An iteration
 // computes one element of the result.
 
-#include "kernels/pool_nd/loops.h"
-
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -118,22 +116,18 @@ class PoolNdLoop {
   const double cycles_;
 };
 
-const KernelRegistration kForOpenBlas("pool_nd", "openblas", MakePoolNdLoops);
+const KernelRegistration kOnNative("pool_nd", "native", MakeOmpRange<PoolNdLoop>);
 const eigen::Registration kForEigen("pool_nd", eigen::MakeRange<PoolNdLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"pool_nd", "eigen", Fidelity::kOurs,
                          "loops on Eigen's pool; TensorFlow evaluates Eigen's cuboid pooling, and "
                          "the gradient of maxima by expressions for each window",
                          "pooling_ops_3d.cc"}),
-    FidelityDeclaration({"pool_nd", "openblas", Fidelity::kOurs,
+    FidelityDeclaration({"pool_nd", "native", Fidelity::kOurs,
                          "loops on all threads; Caffe pools over height and width alone",
                          "layers/pooling_layer.cpp"}),
 };
 
 }  // namespace
-
-KernelOrRefusal MakePoolNdLoops(const KernelRequest& request) {
-  return MakeOmpRange<PoolNdLoop>(request);
-}
 
 }  // namespace topdnn

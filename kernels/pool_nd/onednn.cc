@@ -6,7 +6,6 @@
 #include <cstddef>
 
 #include "kernels/kernel/registry.h"
-#include "kernels/pool_nd/loops.h"
 #include "kernels/pool_nd/pool_nd.h"
 
 namespace topdnn {
@@ -54,7 +53,7 @@ bool ComputesTheSame(const PoolNdOp& op, const Geometry& g) {
 KernelOrRefusal MakePoolNd(const KernelRequest& request) {
   const auto& op = dynamic_cast<const PoolNdOp&>(*request.op);
   const Geometry g(op.extents());
-  if (!ComputesTheSame(op, g)) return MakePoolNdLoops(request);
+  if (!ComputesTheSame(op, g)) return Refusal{"oneDNN has no such windows or averages"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const Layout layout = FirstSettledLayout(request, op.src_shape().rank());
     const auto pd = onednn::Describe<Forward>(

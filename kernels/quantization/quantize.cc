@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/kernel/fidelity.h"
 #include "kernels/kernel/omp_loops.h"
 #include "kernels/kernel/reference.h"
 #include "kernels/kernel/registry.h"
@@ -163,8 +164,14 @@ const KernelRegistration kQuantizeReference("quantize", "reference",
                                             MakeReference<QuantizeOp, QuantizeReference>);
 const KernelRegistration kDequantizeReference("dequantize", "reference",
                                               MakeReference<QuantizeOp, QuantizeReference>);
-const KernelRegistration kQuantizeLoops("quantize", "onednn", MakeQuantizeLoops);
-const KernelRegistration kDequantizeLoops("dequantize", "onednn", MakeQuantizeLoops);
+const KernelRegistration kQuantizeLoops("quantize", "native", MakeQuantizeLoops);
+const KernelRegistration kDequantizeLoops("dequantize", "native", MakeQuantizeLoops);
+const FidelityDeclaration kQuantizeFidelity[] = {
+    FidelityDeclaration(
+        {"quantize", "native", Fidelity::kOurs, "a loop; Caffe has no such operation"}),
+    FidelityDeclaration(
+        {"dequantize", "native", Fidelity::kOurs, "a loop; Caffe has no such operation"}),
+};
 
 }  // namespace
 

@@ -337,8 +337,8 @@ void ReduceLoop::Run(const LoopOperands& data, std::int64_t first, std::int64_t 
 
 namespace {
 
-const KernelRegistration kLoops("reduce", "openblas", MakeReduceLoops);
-const FidelityDeclaration kLoopsFidelity({"reduce", "openblas", Fidelity::kOurs,
+const KernelRegistration kLoops("reduce", "native", MakeReduceLoops);
+const FidelityDeclaration kLoopsFidelity({"reduce", "native", Fidelity::kOurs,
                                           "loops; Caffe calls dot and set for each row",
                                           "layers/reduction_layer.cpp"});
 

@@ -1,4 +1,4 @@
-// Reduction as loops over row-major tensors, for backends that do not support a pass of it.
+// Reduction as loops over row-major tensors.
 
 #ifndef TOPDNN_KERNELS_REDUCE_LOOPS_H_
 #define TOPDNN_KERNELS_REDUCE_LOOPS_H_

@@ -1,12 +1,10 @@
-// Reduction on oneDNN. It has no backward pass; loops broadcast the gradient. Loops also compute
-// the algorithms that it lacks.
+// Reduction on oneDNN, which has no backward pass and lacks some algorithms.
 
 #include "kernels/library/onednn.h"
 
 #include <optional>
 
 #include "kernels/kernel/registry.h"
-#include "kernels/reduce/loops.h"
 #include "kernels/reduce/reduce.h"
 
 namespace topdnn {
@@ -69,12 +67,14 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const ReduceOp& op,
 }
 
 KernelOrRefusal MakeOneDnnReduce(const KernelRequest& request) {
-  if (request.execution.pass == Pass::kBackwardData) return MakeReduceLoops(request);
+  if (request.execution.pass == Pass::kBackwardData) {
+    return Refusal{"oneDNN has no gradient of a reduction"};
+  }
   const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
   const auto primitive = PrimitiveOf(op.algorithm());
   // oneDNN has no reduction in which each result is of one element.
   const bool of_single = op.src_shape().elements() == op.dst_shape().elements();
-  if (!primitive || of_single) return MakeReduceLoops(request);
+  if (!primitive || of_single) return Refusal{"oneDNN has no such reduction"};
   return onednn::Offer(request, [&] { return MakeForward(request, op, *primitive); });
 }
 

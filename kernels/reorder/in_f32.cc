@@ -102,14 +102,15 @@ KernelOrRefusal MakeConversion(const TensorDesc& from, DataType to, int threads)
 
 }  // namespace
 
-KernelOrRefusal MakeInF32(const KernelRequest& request, const std::string& algorithm) {
+KernelOrRefusal MakeInF32(const KernelRequest& request, std::string_view backend,
+                          const std::string& algorithm) {
   if (request.execution.type != DataType::kBF16) {
     return Refusal{"only bf16 is converted to f32"};
   }
   KernelRequest in_f32 = request;
   in_f32.execution.type = DataType::kF32;
   in_f32.algorithm = algorithm;
-  KernelOrRefusal made = MakeKernel("onednn", in_f32);
+  KernelOrRefusal made = MakeKernel(backend, in_f32);
   if (auto* refusal = std::get_if<Refusal>(&made)) return std::move(*refusal);
   auto kernel = std::get<std::unique_ptr<Kernel>>(std::move(made));
   std::vector<Converted> converted;

@@ -6,14 +6,16 @@
 #define TOPDNN_KERNELS_REORDER_IN_F32_H_
 
 #include <string>
+#include <string_view>
 
 #include "kernels/kernel/kernel.h"
 
 namespace topdnn {
 
-// Serves a bf16 request by oneDNN's backend in f32, with `algorithm`, and by its reorders. Products
+// Serves a bf16 request by `backend` in f32, with `algorithm`, and by oneDNN's reorders. Products
 // of two bf16 numbers are exact in f32, so the sums are as accurate as those of bf16 instructions.
-KernelOrRefusal MakeInF32(const KernelRequest& request, const std::string& algorithm);
+KernelOrRefusal MakeInF32(const KernelRequest& request, std::string_view backend,
+                          const std::string& algorithm);
 
 }  // namespace topdnn
 

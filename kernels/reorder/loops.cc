@@ -48,9 +48,9 @@ KernelOrRefusal MakeLoopsReorder(const KernelRequest& request) {
   return std::make_unique<ReorderLoops>(request);
 }
 
-const KernelRegistration kLoops("reorder", "openblas", MakeLoopsReorder);
+const KernelRegistration kLoops("reorder", "native", MakeLoopsReorder);
 const FidelityDeclaration kLoopsFidelity(
-    {"reorder", "openblas", Fidelity::kOurs,
+    {"reorder", "native", Fidelity::kOurs,
      "loops; Caffe has no such operation: its tensors have one layout"});
 
 }  // namespace

@@ -63,8 +63,8 @@ class ResizeLoops : public LoopsKernel {
   const Pass pass_;
 };
 
-const KernelRegistration kLoops("resize", "openblas", MakeLoops<ResizeOp, ResizeLoops>);
-const FidelityDeclaration kLoopsFidelity({"resize", "openblas", Fidelity::kOurs,
+const KernelRegistration kLoops("resize", "native", MakeLoops<ResizeOp, ResizeLoops>);
+const FidelityDeclaration kLoopsFidelity({"resize", "native", Fidelity::kOurs,
                                           "loops; Caffe has no such operation"});
 
 }  // namespace

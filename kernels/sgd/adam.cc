@@ -137,10 +137,9 @@ KernelOrRefusal MakeLoops(const KernelRequest& request) {
 }
 
 const KernelRegistration kReference("adam", "reference", MakeReferenceAdam);
-const KernelRegistration kForOneDnn("adam", "onednn", MakeLoops);
-const KernelRegistration kForOpenBlas("adam", "openblas", MakeLoops);
+const KernelRegistration kOnNative("adam", "native", MakeLoops);
 const FidelityDeclaration kFidelity(
-    {"adam", "openblas", Fidelity::kOurs,
+    {"adam", "native", Fidelity::kOurs,
      "one loop; Caffe makes a pass for each operation (axpby, powx, div)",
      "solvers/adam_solver.cpp"});
 

@@ -123,9 +123,8 @@ KernelOrRefusal MakeLoops(const KernelRequest& request) {
 }
 
 const KernelRegistration kReference("sgd", "reference", MakeReferenceSgd);
-const KernelRegistration kForOneDnn("sgd", "onednn", MakeLoops);
-const KernelRegistration kForOpenBlas("sgd", "openblas", MakeLoops);
-const FidelityDeclaration kFidelity({"sgd", "openblas", Fidelity::kOurs,
+const KernelRegistration kOnNative("sgd", "native", MakeLoops);
+const FidelityDeclaration kFidelity({"sgd", "native", Fidelity::kOurs,
                                      "one loop; Caffe calls axpby, copy and axpy",
                                      "solvers/sgd_solver.cpp"});
 

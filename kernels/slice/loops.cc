@@ -87,8 +87,7 @@ class SliceLoop {
   std::int64_t stride_ = 1;  // in the source, of the last dimension before those of a chunk
 };
 
-const KernelRegistration kForOneDnn("slice", "onednn", MakeOmpRange<SliceLoop>);
-const KernelRegistration kForOpenBlas("slice", "openblas", MakeOmpRange<SliceLoop>);
+const KernelRegistration kOnNative("slice", "native", MakeOmpRange<SliceLoop>);
 const eigen::Registration kForEigen("slice", eigen::MakeRange<SliceLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"slice", "eigen", Fidelity::kOurs,
@@ -96,7 +95,7 @@ const FidelityDeclaration kLoopsFidelity[] = {
                          "of a slice of the first axis, copies rows on one thread in two "
                          "dimensions, and otherwise evaluates Eigen's slice",
                          "slice_op.cc"}),
-    FidelityDeclaration({"slice", "openblas", Fidelity::kOurs,
+    FidelityDeclaration({"slice", "native", Fidelity::kOurs,
                          "copies on all threads; Caffe's are serial", "layers/slice_layer.cpp"}),
 };
 

@@ -54,10 +54,9 @@ KernelOrRefusal MakeLoopsCrossEntropy(const KernelRequest& request) {
   return MakeLoops<SoftmaxCrossEntropyOp, CrossEntropyLoops>(request);
 }
 
-const KernelRegistration kForOneDnn("softmax_cross_entropy", "onednn", MakeLoopsCrossEntropy);
-const KernelRegistration kForOpenBlas("softmax_cross_entropy", "openblas", MakeLoopsCrossEntropy);
+const KernelRegistration kOnNative("softmax_cross_entropy", "native", MakeLoopsCrossEntropy);
 const FidelityDeclaration kLoopsCrossEntropyFidelity(
-    {"softmax_cross_entropy", "openblas", Fidelity::kOurs,
+    {"softmax_cross_entropy", "native", Fidelity::kOurs,
      "rows on all threads; Caffe's loop after its softmax is serial",
      "layers/softmax_loss_layer.cpp"});
 

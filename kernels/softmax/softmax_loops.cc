@@ -55,9 +55,9 @@ class SoftmaxLoops : public LoopsKernel {
   const Pass pass_;
 };
 
-const KernelRegistration kLoopsSoftmax("softmax", "openblas", MakeLoops<SoftmaxOp, SoftmaxLoops>);
+const KernelRegistration kLoopsSoftmax("softmax", "native", MakeLoops<SoftmaxOp, SoftmaxLoops>);
 const FidelityDeclaration kLoopsSoftmaxFidelity(
-    {"softmax", "openblas", Fidelity::kOurs,
+    {"softmax", "native", Fidelity::kOurs,
      "loops over rows; Caffe subtracts the maxima by gemm and sums by gemv",
      "layers/softmax_layer.cpp"});
 

@@ -68,8 +68,7 @@ class TopKLoop {
   const TopKSettings settings_;
 };
 
-const KernelRegistration kForOneDnn("topk", "onednn", MakeOmpRange<TopKLoop>);
-const KernelRegistration kForOpenBlas("topk", "openblas", MakeOmpRange<TopKLoop>);
+const KernelRegistration kOnNative("topk", "native", MakeOmpRange<TopKLoop>);
 const eigen::Registration kForEigen("topk", eigen::MakeRange<TopKLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration(
@@ -77,7 +76,7 @@ const FidelityDeclaration kLoopsFidelity[] = {
          "a search for each result, rows shared by the threads; TensorFlow keeps the largest of a "
          "row in a heap, sorts when k is the length, and reduces when k is 1",
          "topk_op.cc"}),
-    FidelityDeclaration({"topk", "openblas", Fidelity::kOurs,
+    FidelityDeclaration({"topk", "native", Fidelity::kOurs,
                          "a search on all threads; Caffe sorts on one", "layers/argmax_layer.cpp"}),
 };
 

@@ -78,8 +78,8 @@ class TransposeLoops : public LoopsKernel {
   std::vector<std::int64_t> starts_;  // start of each row in the source
 };
 
-const KernelRegistration kLoops("transpose", "openblas", MakeLoops<TransposeOp, TransposeLoops>);
-const FidelityDeclaration kLoopsFidelity({"transpose", "openblas", Fidelity::kOurs,
+const KernelRegistration kLoops("transpose", "native", MakeLoops<TransposeOp, TransposeLoops>);
+const FidelityDeclaration kLoopsFidelity({"transpose", "native", Fidelity::kOurs,
                                           "loops; Caffe has no such operation"});
 
 }  // namespace

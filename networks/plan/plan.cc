@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/thread_width.h"
 #include "kernels/kernel/traffic.h"
 #include "kernels/plugin/plugin_kernel.h"
@@ -246,9 +247,10 @@ std::vector<double> Plan::Read(BufferId buffer) const {
 }
 
 const std::string& Plan::BackendOf(BufferId buffer) const {
+  // (topdnn's own kernels write no opaque layouts)
   for (const Stage& stage : contents_.stages) {
     for (const auto& [arg, used] : stage.buffers) {
-      if (used == buffer) return stage.backend;
+      if (used == buffer && stage.backend != kNative) return stage.backend;
     }
   }
   throw std::out_of_range(fmt::format("no stage of {} uses the buffer {}", contents_.network,

@@ -228,7 +228,7 @@ class Plan {
   std::set<BufferId> omitted_;
 
   void PlaceAll();
-  // The backend of the first stage that uses the buffer. Throws std::out_of_range if none does.
+  // The library of the first stage that uses the buffer. Throws std::out_of_range if none does.
   const std::string& BackendOf(BufferId buffer) const;
   // Throws std::logic_error for a buffer that was omitted.
   void RequireValues(BufferId buffer) const;

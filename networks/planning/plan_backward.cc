@@ -91,7 +91,7 @@ class BackwardPlanner {
   void PlanReluOfMaximum(const ForwardUnit& unit, const BackwardOp& step) {
     const auto* pool = dynamic_cast<const PoolOp*>(step.op.get());
     if (pool == nullptr || pool->algorithm() != PoolAlgorithm::kMax) return;
-    if (draft_.forward_backend.at(step.node) != "onednn") return;
+    if (draft_.forward_workspaces.at(step.node) != "onednn") return;
     const std::optional<int> node = FusedReluOf(step.sources.front());
     if (!node || !needed_[step.sources.front()]) return;
     const float bound = dynamic_cast<const ReluOp&>(*draft_.NodeAt(*node).op).bound();
@@ -196,14 +196,14 @@ class BackwardPlanner {
   LayoutPreferences PreferencesOf(const ForwardUnit& unit, const BackwardOp& step,
                                   const Execution& execution) const {
     LayoutPreferences preferences;
-    if (execution.recomputes) preferences.backend = draft_.forward_backend.at(step.node);
+    if (execution.recomputes) preferences.backend = draft_.forward_workspaces.at(step.node);
     Layouts preferred;
     Layouts without_parameters;
     for (const Operand& operand : step.op->Operands(execution)) {
       if (const auto saved = draft_.saved.find({step.node, operand.arg});
           saved != draft_.saved.end()) {
         preferences.required[operand.arg] = draft_.DescOf(saved->second).layout;
-        preferences.backend = draft_.forward_backend.at(step.node);
+        preferences.backend = draft_.forward_workspaces.at(step.node);
       } else if (const auto buffer = LayoutBuffer(unit, step, operand.arg)) {
         preferred[operand.arg] = draft_.DescOf(*buffer).layout;
         without_parameters[operand.arg] = preferred[operand.arg];

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/variant.h"
 #include "kernels/reorder/reorder.h"
@@ -47,9 +48,11 @@ DataType PlanDraft::ParameterType() const {
 }
 
 std::vector<std::string> PlanDraft::Backends() const {
-  std::vector<std::string> backends = {request.backend};
-  for (const std::string& backend : request.fallback) {
-    if (backend != request.backend) backends.push_back(backend);
+  std::vector<std::string> backends = WithNative(request.backend);
+  for (const std::string& fallback : request.fallback) {
+    for (const std::string& backend : WithNative(fallback)) {
+      if (std::ranges::find(backends, backend) == backends.end()) backends.push_back(backend);
+    }
   }
   return backends;
 }
@@ -81,7 +84,7 @@ std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend, const Ker
     for (const auto& [arg, layout] : preferences.required) asked.layouts[arg] = layout;
     KernelOrRefusal offer = MakeKernel(backend, asked);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer)) {
-      return Offered{std::move(*kernel), backend, "", std::move(asked)};
+      return Offered{std::move(*kernel), backend, backend, "", std::move(asked)};
     }
     if (!why) why = std::get<Refusal>(std::move(offer));
     return std::nullopt;
@@ -108,13 +111,15 @@ std::optional<Offered> PlanDraft::ChooseVariant(const LayerPass& layer,
   if (wanted == request.variants.end()) return std::nullopt;
   for (const std::string& name : wanted->second) {
     const std::optional<Variant> variant = FindVariant(name);
-    if (!variant || (!preferences.backend.empty() && variant->backend != preferences.backend))
-      continue;
+    if (!variant) continue;
+    const std::string& workspaces = WorkspacesOf(*variant);
+    if (!preferences.backend.empty() && workspaces != preferences.backend) continue;
     const auto asked = RequestOf(*variant, op, execution, request.threads);
     if (!asked) continue;
     std::optional<Refusal> why;
     if (auto offered = ChooseOn(variant->backend, *asked, preferences, why)) {
       offered->variant = name;
+      offered->workspaces = workspaces;
       return offered;
     }
   }
@@ -175,13 +180,14 @@ Stage PlanDraft::ReorderStage(const std::string& name, BufferId from, BufferId t
   const Execution execution = ExecutionOf(Pass::kForward);
   const Layouts layouts = {{Arg::kSrc, src.layout}, {Arg::kDst, dst.layout}};
   std::string reasons;
-  for (const std::string& backend :
-       {request.backend, std::string("onednn"), std::string("reference")}) {
+  std::vector<std::string> backends = WithNative(request.backend);
+  backends.insert(backends.end(), {"onednn", "reference"});
+  for (const std::string& backend : backends) {
     KernelRequest asked = {op, execution, request.threads, layouts, ""};
     KernelOrRefusal offer = MakeKernel(backend, asked);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer)) {
       return MakeStage(name, StagePass::kReorder, op, execution,
-                       {std::move(*kernel), backend, "", std::move(asked)},
+                       {std::move(*kernel), backend, backend, "", std::move(asked)},
                        {{Arg::kSrc, from}, {Arg::kDst, to}});
     }
     reasons += (reasons.empty() ? "" : "; ") + std::get<Refusal>(offer).reason;

@@ -26,6 +26,7 @@ using Layouts = std::map<Arg, Layout>;
 struct Offered {
   std::unique_ptr<Kernel> kernel;
   std::string backend;
+  std::string workspaces;    // the backend whose workspaces it writes and reads
   std::string variant = {};  // requested variant; empty: the backend's choice
   KernelRequest request = {};
 };
@@ -34,7 +35,7 @@ struct Offered {
 struct LayoutPreferences {
   std::vector<Layouts> preferred;  // in order of preference
   Layouts required;                // layouts of tensors that forward has saved
-  std::string backend;             // the only backend that can read these; empty: any
+  std::string backend;             // whose workspaces these are, for kernels of it; empty: any
 };
 
 // A stage under construction. Operands that are parameters are bound when all layouts are known.
@@ -64,7 +65,7 @@ class PlanDraft {
   std::vector<Copies> gradients;                  // per value
   std::map<std::pair<int, Arg>, BufferId> saved;  // written by forward, read by backward; per node
   std::vector<PlanStatistic> statistics;
-  std::map<int, std::string> forward_backend;  // backend of a node's forward kernel
+  std::map<int, std::string> forward_workspaces;  // the backend of a node's workspaces
   std::set<int> recomputing;  // nodes whose forward kernel saves no workspace for its backward one
   // The descriptors that the forward kernel needs for a node's parameter, and those of its
   // gradient.
@@ -78,7 +79,8 @@ class PlanDraft {
   // f64 in a check in double, otherwise f32: the type of parameters, statistics, input and loss.
   DataType ParameterType() const;
 
-  // The request's backend and its fallbacks, in order of preference.
+  // The request's backend and its fallbacks, each before topdnn's own code for what it lacks, in
+  // order of preference.
   std::vector<std::string> Backends() const;
   KernelOrRefusal Ask(const std::string& backend, const std::shared_ptr<const Op>& op,
                       const Execution& execution, const Layouts& layouts) const;

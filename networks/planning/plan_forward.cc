@@ -86,7 +86,7 @@ class ForwardPlanner {
       if (IsSource(operand.arg)) sources_.emplace_back(operand.arg, unit.sources[next++]);
     }
     Offered offered = ChooseKernel(name, unit, execution);
-    draft_.forward_backend[unit.node] = offered.backend;
+    draft_.forward_workspaces[unit.node] = offered.workspaces;
     bound_.clear();
     parameters_.clear();
     // Binds sources first, because dst may reuse the memory of one.

@@ -106,7 +106,7 @@ void ParameterPlanner::PlanPrepared(const ForwardUnit& unit, int layer, std::opt
     return buffer;
   };
   PreparedParameters parameters;
-  parameters.backend = draft_.forward_backend.at(unit.node);
+  parameters.backend = draft_.forward_workspaces.at(unit.node);
   parameters.weights = ValueOf(layer, Arg::kWeights);
   parameters.bias = ValueOf(layer, Arg::kBias);
   parameters.prepared_weights = prepared(Arg::kWeights);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "kernels/kernel/native.h"
 #include "networks/planning/plan_draft.h"
 #include "networks/planning/plan_parameters.h"
 #include "networks/planning/plan_steps.h"
@@ -20,16 +21,20 @@ std::optional<std::string> FusionRefusal(const PlanDraft& draft,
                                          const std::shared_ptr<const Op>& op,
                                          const std::shared_ptr<const Op>& fused) {
   const Execution execution = draft.ExecutionOf(Pass::kForward);
+  std::string reason;
   for (const std::string& backend : draft.Backends()) {
-    const KernelOrRefusal offer = draft.Ask(backend, fused, execution, {});
-    const auto* refusal = std::get_if<Refusal>(&offer);
+    // (topdnn's own code follows the library that it helps out)
+    if (!reason.empty() && backend != kNative) break;
+    KernelOrRefusal offer = draft.Ask(backend, fused, execution, {});
+    auto* refusal = std::get_if<Refusal>(&offer);
     if (refusal == nullptr) return std::nullopt;
     // A backend without the layer itself does not compute it, so its refusal does not count.
-    if (!std::holds_alternative<Refusal>(draft.Ask(backend, op, execution, {}))) {
-      return refusal->reason;
+    if (!reason.empty() || std::holds_alternative<Refusal>(draft.Ask(backend, op, execution, {}))) {
+      continue;
     }
+    reason = std::move(refusal->reason);
   }
-  return "no backend has a kernel for the layer itself";
+  return reason.empty() ? "no backend has a kernel for the layer itself" : reason;
 }
 
 void CheckMemory(const Plan& plan, std::size_t limit) {

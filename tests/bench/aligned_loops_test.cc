@@ -47,7 +47,7 @@ TEST_P(OwnLoops, LieInOneLineOfCodeIfTheyFit) {
   if (const auto exact = ExactCounter::Probe(); !exact.works) GTEST_SKIP() << exact.reason;
   const KernelProblem problem(ParseProblem(GetParam().problem),
                               {GetParam().pass, true, DataType::kF32});
-  auto made = KernelCase::Make(*FindVariant("openblas"), problem, 1);
+  auto made = KernelCase::Make(*FindVariant("native"), problem, 1);
   ASSERT_FALSE(std::holds_alternative<Refusal>(made));
   const auto kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
   auto run = [&kernel]() noexcept { kernel->Run(); };

@@ -196,9 +196,10 @@ TEST(ProfileTest, TheJsonHasTheKeysOfTheContract) {
     ++passes[op + " " + pass];
     if (pass == "forward" && op != "pool") forward_flops += stage["flops"].get<double>();
     sum += stage["seconds"]["median"].get<double>();
-    for (const char* key : {"name", "implementation", "status", "reason", "flops_counted", "bytes",
-                            "gflops", "peak_fraction", "events", "running_fraction", "topdown",
-                            "topdown_bounds", "topdown_bounds_basis", "roofline"}) {
+    for (const char* key :
+         {"name", "backend", "implementation", "status", "reason", "flops_counted", "bytes",
+          "gflops", "peak_fraction", "events", "running_fraction", "topdown", "topdown_bounds",
+          "topdown_bounds_basis", "roofline"}) {
       EXPECT_TRUE(stage.contains(key)) << key;
     }
   }

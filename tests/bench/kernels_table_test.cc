@@ -118,7 +118,7 @@ TEST(KernelsTableTest, EveryPassHasOneFidelity) {
   for (const CountedProblem& problem : ProblemSetNamed("smoke").problems) {
     for (const Pass pass : problem.passes) {
       if (!problem.op->Has({pass, /*training=*/true, DataType::kF32})) continue;
-      for (const std::string backend : {"eigen", "openblas"}) {
+      for (const std::string backend : {"eigen", "openblas", "native"}) {
         int entries = 0;
         for (const FidelityEntry& entry : FidelityEntries()) {
           if (entry.kind != problem.op->kind() || entry.backend != backend) continue;

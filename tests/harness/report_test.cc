@@ -96,9 +96,9 @@ TEST(JsonTest, KeepsTheContract) {
   EXPECT_DOUBLE_EQ(json["step"]["seconds"]["median"], 10e-3);
   EXPECT_EQ(json["step"]["seconds"]["n"], 50);
   ASSERT_EQ(json["stages"].size(), 4u);
-  for (const char* key : {"name", "op", "pass", "implementation", "status", "reason", "seconds",
-                          "flops", "flops_counted", "bytes", "gflops", "peak_fraction", "events",
-                          "running_fraction", "topdown", "topdown_bounds"}) {
+  for (const char* key : {"name", "op", "pass", "backend", "implementation", "status", "reason",
+                          "seconds", "flops", "flops_counted", "bytes", "gflops", "peak_fraction",
+                          "events", "running_fraction", "topdown", "topdown_bounds"}) {
     EXPECT_TRUE(json["stages"][0].contains(key)) << key;
   }
   EXPECT_EQ(json["stages"][0]["status"], "OK");

@@ -166,8 +166,7 @@ TEST_P(AddBackendTest, NanAndInfinityPropagateToTheirOwnElement) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, AddBackendTest,
-                         testing::Values("reference", "onednn", "openblas", "eigen",
-                                         "eigen-sgemm"));
+                         testing::Values("reference", "onednn", "native", "eigen", "eigen-sgemm"));
 
 TEST(AddOneDnnTest, TwoLayoutsAreRefusedWithAReason) {
   KernelRequest request = RequestFor(std::make_shared<AddOp>(Shape{2, 16, 3, 3}, 2), {}, 1);

@@ -1,4 +1,4 @@
-// The variant onednn-loops of batch normalization.
+// The variant native-channels of batch normalization.
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/batchnorm/batchnorm.h"
+#include "kernels/kernel/native.h"
 #include "kernels/simd/vector_isa.h"
 #include "tests/kernels/batchnorm_check.h"
 #include "tests/kernels/kernel_check.h"
@@ -21,7 +22,7 @@ namespace {
 KernelRequest LoopsRequest(const BatchNormOp& op, const Execution& execution, int threads,
                            const char* tag) {
   KernelRequest request = RequestFor(std::make_shared<BatchNormOp>(op), execution, threads);
-  request.algorithm = "loops";
+  request.algorithm = kChannelLoops;
   if (op.shape().rank() == 4) SettleImages(request, tag);
   return request;
 }
@@ -44,7 +45,7 @@ TEST(BatchNormLoopsTest, AgreeWithTheReference) {
             const bool large = shape.elements() >= 1 << 19;
             if (large && (threads == 1 || std::string(tag) != "acdb")) continue;
             const KernelRequest request = LoopsRequest(op, {pass, training}, threads, tag);
-            EXPECT_EQ(CheckBatchNorm("onednn", request, 7), Verdict::kAgrees)
+            EXPECT_EQ(CheckBatchNorm("native", request, 7), Verdict::kAgrees)
                 << op.Problem() << tag;
           }
         }
@@ -65,7 +66,7 @@ TEST(BatchNormLoopsTest, TheVarianceIsAccurate) {
     double mean = 0, squares = 0;
     for (std::size_t i = 0; i < kRows; ++i) mean += src[i] / kRows;
     for (std::size_t i = 0; i < kRows; ++i) squares += std::pow(src[i] - mean, 2) / kRows;
-    KernelRun run("onednn",
+    KernelRun run("native",
                   LoopsRequest(BatchNormOp(Shape{1, 4, 64, 64}), {Pass::kForward}, 2, "acdb"));
     ASSERT_NE(run.kernel(), nullptr) << run.refusal();
     run.Set(Arg::kSrc, src);
@@ -82,8 +83,8 @@ TEST(BatchNormLoopsTest, MayOverwriteTheirSource) {
                                        {Pass::kBackwardData, Arg::kDiffSrc, Arg::kDiffDst}}) {
     const KernelRequest request =
         LoopsRequest(BatchNormOp(Shape{3, 16, 20, 20}), {pass, true}, 2, "acdb");
-    KernelRun apart("onednn", request);
-    KernelRun in_place("onednn", request);
+    KernelRun apart("native", request);
+    KernelRun in_place("native", request);
     ASSERT_NE(apart.kernel(), nullptr) << apart.refusal();
     in_place.Alias(to, from);
     for (KernelRun* run : {&apart, &in_place}) {
@@ -96,7 +97,7 @@ TEST(BatchNormLoopsTest, MayOverwriteTheirSource) {
 
 TEST(BatchNormLoopsTest, NanAndInfinityStayInTheirChannel) {
   for (const double bad : {static_cast<double>(NAN), HUGE_VAL}) {
-    KernelRun run("onednn",
+    KernelRun run("native",
                   LoopsRequest(BatchNormOp(Shape{2, 4, 2, 2}, 1e-5F, true, 6), {}, 2, "acdb"));
     std::vector<double> src(32);
     for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<double>(i % 5);
@@ -114,7 +115,7 @@ TEST(BatchNormLoopsTest, NanAndInfinityStayInTheirChannel) {
 
 TEST(BatchNormLoopsTest, WhatTheyDoNotComputeIsRefused) {
   const auto refusal = [](const KernelRequest& request) {
-    return KernelRun("onednn", request).refusal();
+    return KernelRun("native", request).refusal();
   };
   const BatchNormOp op(Shape{2, 16, 3, 3});
   EXPECT_NE(
@@ -126,19 +127,20 @@ TEST(BatchNormLoopsTest, WhatTheyDoNotComputeIsRefused) {
             std::string::npos);
 }
 
-// oneDNN fuses no bounded ReLU, so its backend runs the loops.
-TEST(BatchNormLoopsTest, ComputeABoundedReluForOneDnn) {
+// Without a variant, the layout decides which loops compute a bounded ReLU.
+TEST(BatchNormLoopsTest, ComputeABoundedReluInEachLayout) {
   if (WidestVectorIsa().empty()) GTEST_SKIP() << "the CPU has neither AVX2 nor AVX-512";
   const auto op = std::make_shared<BatchNormOp>(Shape{2, 16, 3, 3}, 1e-5F, true, 6.0F);
   for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
-    const KernelRun run("onednn", RequestFor(op, {pass}, 1));
-    ASSERT_NE(run.kernel(), nullptr) << run.refusal();
-    EXPECT_EQ(run.kernel()->implementation(), "channel loops");
-  }
-  for (const char* backend : {"eigen", "openblas"}) {
-    EXPECT_NE(KernelRun(backend, RequestFor(op, {Pass::kForward}, 1)).refusal().find("bounded"),
-              std::string::npos)
-        << backend;
+    KernelRequest request = RequestFor(op, {pass}, 1);
+    EXPECT_EQ(KernelRun("native", request).kernel()->implementation(), "omp loops");
+    EXPECT_EQ(CheckBatchNorm("native", request, 7), Verdict::kAgrees);
+    SettleImages(request, "acdb");
+    EXPECT_EQ(KernelRun("native", request).kernel()->implementation(), "channel loops");
+    for (const char* backend : {"eigen", "onednn"}) {
+      EXPECT_NE(KernelRun(backend, request).refusal().find("bounded"), std::string::npos)
+          << backend;
+    }
   }
 }
 

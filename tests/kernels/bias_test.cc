@@ -61,13 +61,15 @@ class BiasBackendTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(BiasBackendTest, KnownValues) {
   const auto op = std::make_shared<BiasOp>(Shape{2, 2, 1, 2});
-  KernelRun forward(GetParam(), RequestFor(op, {}, 1));
+  const KernelRequest forward_request = RequestFor(op, {}, 1);
+  KernelRun forward(ServingBackend(GetParam(), forward_request), forward_request);
   ASSERT_NE(forward.kernel(), nullptr) << forward.refusal();
   forward.Set(Arg::kSrc, {1, 2, 3, 4, 5, 6, 7, 8});
   forward.Set(Arg::kBias, {10, -20});
   forward.Run();
   EXPECT_EQ(forward.Get(Arg::kDst), (std::vector<double>{11, 12, -17, -16, 15, 16, -13, -12}));
-  KernelRun backward(GetParam(), RequestFor(op, {Pass::kBackwardWeights}, 1));
+  const KernelRequest backward_request = RequestFor(op, {Pass::kBackwardWeights}, 1);
+  KernelRun backward(ServingBackend(GetParam(), backward_request), backward_request);
   ASSERT_NE(backward.kernel(), nullptr) << backward.refusal();
   backward.Set(Arg::kDiffDst, {1, 2, 3, 4, 5, 6, 7, 8});
   backward.Run();
@@ -93,7 +95,8 @@ TEST_P(BiasBackendTest, RandomShapesAgreeWithTheReference) {
         if (image && i % 3 == 2) request.layouts[leading] = Layout::ChannelsLast(4);
       }
       std::string ran;
-      EXPECT_EQ(CheckAgainstReference(GetParam(), request, 7 * i, {}, &ran), Verdict::kAgrees);
+      const std::string serving = ServingBackend(GetParam(), request);
+      EXPECT_EQ(CheckAgainstReference(serving, request, 7 * i, {}, &ran), Verdict::kAgrees);
       // oneDNN's plain reference code is too slow, so the kernel must not use it.
       EXPECT_TRUE(GetParam() != "onednn" || ran.find("ref") == std::string::npos) << ran;
     }
@@ -120,13 +123,13 @@ TEST_P(BiasBackendTest, NanAndInfinityPropagate) {
   values[9] = HUGE_VAL;
   CheckAgainstReference(GetParam(), RequestFor(op, {}, 1), 2,
                         {.inputs = {{Arg::kSrc, values}, {Arg::kBias, {1, -HUGE_VAL, NAN}}}});
-  CheckAgainstReference(GetParam(), RequestFor(op, {Pass::kBackwardWeights}, 1), 2,
+  const KernelRequest backward = RequestFor(op, {Pass::kBackwardWeights}, 1);
+  CheckAgainstReference(ServingBackend(GetParam(), backward), backward, 2,
                         {.inputs = {{Arg::kDiffDst, values}}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, BiasBackendTest,
-                         testing::Values("reference", "onednn", "openblas", "eigen",
-                                         "eigen-sgemm"));
+                         testing::Values("reference", "onednn", "native", "eigen", "eigen-sgemm"));
 
 }  // namespace
 }  // namespace topdnn

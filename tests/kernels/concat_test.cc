@@ -123,8 +123,7 @@ TEST_P(ConcatBackendTest, NanAndInfinityAreCopied) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ConcatBackendTest,
-                         testing::Values("reference", "onednn", "openblas", "eigen",
-                                         "eigen-sgemm"));
+                         testing::Values("reference", "onednn", "native", "eigen", "eigen-sgemm"));
 
 TEST(ConcatOneDnnTest, APartThatEndsInsideABlockIsRefusedWithAReason) {
   const std::vector<Shape> sources = {Shape{1, 17, 2, 2}, Shape{1, 15, 2, 2}};

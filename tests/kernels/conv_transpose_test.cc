@@ -84,7 +84,9 @@ TEST(ConvNdBackendsTest, AgreeWithTheReferenceAndFiniteDifferences) {
       CheckGradient(op, Arg::kWeights, 2);
       for (const char* backend : {"onednn", "openblas", "eigen", "eigen-sgemm"}) {
         for (const Pass pass : kAllPasses) {
-          EXPECT_EQ(CheckAgainstReference(backend, RequestFor(op, {pass}, 2), 3), Verdict::kAgrees);
+          const KernelRequest request = RequestFor(op, {pass}, 2);
+          EXPECT_EQ(CheckAgainstReference(ServingBackend(backend, request), request, 3),
+                    Verdict::kAgrees);
         }
       }
     }

@@ -81,8 +81,7 @@ TEST_P(FlattenBackendTest, NanAndInfinityAreCopied) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, FlattenBackendTest,
-                         testing::Values("reference", "onednn", "openblas", "eigen",
-                                         "eigen-sgemm"));
+                         testing::Values("reference", "onednn", "native", "eigen", "eigen-sgemm"));
 
 TEST(FlattenOneDnnTest, AChannelsLastImageIsFlattenedByChannels) {
   KernelRequest request = RequestFor(std::make_shared<FlattenOp>(Shape{1, 2, 1, 3}), {}, 1);

@@ -48,7 +48,7 @@ TEST(InF32Test, ConvertsForTheWinogradTiles) {
     CheckOptions options;
     options.slack = 64;
     std::string implementation;
-    EXPECT_EQ(CheckAgainstReference("onednn", request, 1, options, &implementation),
+    EXPECT_EQ(CheckAgainstReference("native", request, 1, options, &implementation),
               Verdict::kAgrees);
     EXPECT_EQ(implementation, "f32 winograd:tiles");
   }
@@ -59,7 +59,7 @@ TEST(InF32Test, OtherTypesAreRefused) {
   request.execution.type = DataType::kF32;
   EXPECT_THAT(KernelRun("onednn", request).refusal(), HasSubstr("only bf16"));
   request = InF32("n2c16h9w7k32r3s3u2v2p1q1", Pass::kForward, "winograd-tiles");
-  EXPECT_THAT(KernelRun("onednn", request).refusal(), HasSubstr("strides of 1"));
+  EXPECT_THAT(KernelRun("native", request).refusal(), HasSubstr("strides of 1"));
 }
 
 }  // namespace

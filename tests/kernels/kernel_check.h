@@ -20,6 +20,7 @@
 
 #include "kernels/check/random_inputs.h"
 #include "kernels/kernel/kernel.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/tensor/tensor.h"
 

@@ -126,7 +126,7 @@ TEST(LrnOpTest, WorkCountsChannelsOfWindows) {
 
 // alpha / size = 1: scale of the middle channel is 1 + 1 + 4 + 9 = 15.
 TEST(LrnKnownValuesTest, WindowsReachToBothSides) {
-  for (const char* backend : {"reference", "onednn", "openblas", "eigen", "eigen-sgemm"}) {
+  for (const char* backend : {"reference", "onednn", "native", "eigen", "eigen-sgemm"}) {
     SCOPED_TRACE(backend);
     const auto op =
         std::make_shared<LrnOp>(Shape{1, 3, 1, 1}, LrnSettings{.size = 3, .alpha = 3, .beta = 1});
@@ -158,7 +158,7 @@ TEST(LrnKnownValuesTest, WindowsReachToBothSides) {
 TEST(LrnKnownValuesTest, AnEvenWindowReachesFurtherToTheRight) {
   const auto op =
       std::make_shared<LrnOp>(Shape{1, 3, 1, 1}, LrnSettings{.size = 2, .alpha = 2, .beta = 1});
-  for (const char* backend : {"reference", "openblas", "eigen", "eigen-sgemm"}) {
+  for (const char* backend : {"reference", "native", "eigen", "eigen-sgemm"}) {
     KernelRun run(backend, RequestFor(op, {Pass::kForward}, 1));
     run.Set(Arg::kSrc, {1, 2, 3});
     run.Run();
@@ -175,7 +175,7 @@ TEST(LrnBackendsTest, RandomShapesAgreeWithTheReference) {
   constexpr std::int64_t kSizes[] = {5, 3, 1, 7, 4};
   const LrnSettings kSettings[] = {
       {}, {.alpha = 5e-4F, .k = 2}, {.alpha = 1, .beta = 0.5F}, {.alpha = 2}};
-  for (const std::string backend : {"onednn", "openblas", "eigen", "eigen-sgemm"}) {
+  for (const std::string backend : {"onednn", "native", "eigen", "eigen-sgemm"}) {
     std::mt19937_64 random(31);
     const auto pick = [&](std::int64_t most) {
       return 1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
@@ -210,7 +210,7 @@ TEST(LrnBackendsTest, RandomShapesAgreeWithTheReference) {
 TEST(LrnBackendsTest, AlexNetsNormalizationAgrees) {
   // The first one of AlexNet, with fewer images and pixels.
   const auto op = std::make_shared<LrnOp>(Shape{1, 96, 55, 9}, LrnSettings{.alpha = 5e-4F, .k = 2});
-  for (const char* backend : {"onednn", "openblas", "eigen", "eigen-sgemm"}) {
+  for (const char* backend : {"onednn", "native", "eigen", "eigen-sgemm"}) {
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
       CheckLrn(backend, RequestFor(op, {pass}, 2), 77);
     }
@@ -219,7 +219,7 @@ TEST(LrnBackendsTest, AlexNetsNormalizationAgrees) {
 
 // This is not so in TensorFlow's product with a band matrix, which is left out here.
 TEST(LrnBackendsTest, NanAndInfinityStayInTheirWindows) {
-  for (const char* name : {"reference", "onednn", "openblas", "eigen-rows"}) {
+  for (const char* name : {"reference", "onednn", "native", "eigen-rows"}) {
     for (const double bad : {static_cast<double>(NAN), HUGE_VAL}) {
       SCOPED_TRACE(name);
       const auto op = std::make_shared<LrnOp>(Shape{1, 16, 2, 2}, LrnSettings{.size = 3});

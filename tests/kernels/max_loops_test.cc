@@ -1,5 +1,5 @@
-// The variant onednn-loops of max pooling: its results, winners and gradients are those of oneDNN's
-// own kernels, bit for bit.
+// The variant native-channels of max pooling: its results, winners and gradients are those of
+// oneDNN's own kernels, bit for bit.
 
 #include "kernels/pool/max_loops.h"
 
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/check/random_inputs.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/variant.h"
 #include "kernels/op/problem.h"
 #include "kernels/pool/pool.h"
@@ -25,7 +26,7 @@ using testing::HasSubstr;
 
 KernelRequest Loops(const std::string& problem, const Execution& execution, int threads,
                     const std::string& layout) {
-  return RequestOnImages("pool/" + problem, "loops", execution, threads, layout);
+  return RequestOnImages("pool/" + problem, kChannelLoops, execution, threads, layout);
 }
 
 // Strides, padding on some sides, windows beyond it, channels that fill no vector or part of a
@@ -40,12 +41,12 @@ TEST(MaxLoopsTest, AgreeWithTheReferenceAndGiveTheGradientItsWinners) {
     for (const std::string layout : {"acdb", "aBcd8b", "aBcd16b"}) {
       for (const int threads : {1, 2}) {
         const KernelRequest inference = Loops(problem, {Pass::kForward, false}, threads, layout);
-        EXPECT_EQ(CheckAgainstReference("onednn", inference, 1), Verdict::kAgrees)
+        EXPECT_EQ(CheckAgainstReference("native", inference, 1), Verdict::kAgrees)
             << problem << layout;
         const KernelRequest training = Loops(problem, {Pass::kForward, true}, threads, layout);
         KernelRequest own = training;
         own.algorithm.clear();
-        KernelRun ours("onednn", training), theirs("onednn", own);
+        KernelRun ours("native", training), theirs("onednn", own);
         ASSERT_NE(ours.kernel(), nullptr) << ours.refusal();
         ASSERT_NE(theirs.kernel(), nullptr) << theirs.refusal();
         Values inputs = RandomInputs(*training.op, training.execution, 2);
@@ -78,11 +79,11 @@ TEST(MaxLoopsTest, TheirGradientsAreThoseOfOneDnn) {
     for (const std::string layout : {"acdb", "aBcd8b", "aBcd16b"}) {
       for (const int threads : {1, 2}) {
         const KernelRequest request = Loops(problem, {Pass::kBackwardData}, threads, layout);
-        EXPECT_EQ(CheckAgainstReference("onednn", request, 1), Verdict::kAgrees)
+        EXPECT_EQ(CheckAgainstReference("native", request, 1), Verdict::kAgrees)
             << problem << layout;
         KernelRequest own = request;
         own.algorithm.clear();
-        KernelRun ours("onednn", request), theirs("onednn", own);
+        KernelRun ours("native", request), theirs("onednn", own);
         ASSERT_NE(ours.kernel(), nullptr) << ours.refusal();
         ASSERT_NE(theirs.kernel(), nullptr) << theirs.refusal();
         EXPECT_TRUE(ours.DescOf(Arg::kWorkspace) == theirs.DescOf(Arg::kWorkspace));
@@ -99,7 +100,7 @@ TEST(MaxLoopsTest, TheirGradientsAreThoseOfOneDnn) {
 
 TEST(MaxLoopsTest, TheFirstNanWins) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  KernelRun run("onednn", Loops("maxn1c4h1w3r1s3u1v1", {Pass::kForward, true}, 1, "acdb"));
+  KernelRun run("native", Loops("maxn1c4h1w3r1s3u1v1", {Pass::kForward, true}, 1, "acdb"));
   ASSERT_NE(run.kernel(), nullptr) << run.refusal();
   run.Set(Arg::kSrc, {1, kNan, 3,     // channel by channel
                       5, 5, 2,        //
@@ -113,7 +114,7 @@ TEST(MaxLoopsTest, TheFirstNanWins) {
 TEST(MaxLoopsTest, WhatTheyDoNotComputeIsRefused) {
   const Execution forward{Pass::kForward, true};
   const auto refusal = [](const KernelRequest& request) {
-    return KernelRun("onednn", request).refusal();
+    return KernelRun("native", request).refusal();
   };
   EXPECT_THAT(refusal(Loops("averagen1c16h4w4r2s2", forward, 1, "acdb")), HasSubstr("a maximum"));
   for (const std::string problem : {"maxn1c16h9w9r3s3u3v3", "maxn1c16h9w9r3s2u2v2",
@@ -132,13 +133,13 @@ TEST(MaxLoopsTest, WhatTheyDoNotComputeIsRefused) {
   EXPECT_THAT(refusal(mixed), HasSubstr("one layout"));
 }
 
-TEST(MaxLoopsTest, AreAVariantOfOneDnn) {
-  const auto variant = FindVariant("onednn-loops");
+TEST(MaxLoopsTest, AreAVariantOfNative) {
+  const auto variant = FindVariant("native-channels");
   ASSERT_TRUE(variant);
   const auto op = ParseProblem("pool/maxn1c16h4w4r2s2");
   const auto request = RequestOf(*variant, op, {Pass::kForward, true}, 2);
   ASSERT_TRUE(request);
-  KernelRun run("onednn", *request);
+  KernelRun run("native", *request);
   ASSERT_NE(run.kernel(), nullptr) << run.refusal();
   EXPECT_EQ(run.kernel()->implementation(), "channel loops");
   EXPECT_EQ(run.DescOf(Arg::kSrc).layout, Layout::ChannelsLast(4));

@@ -23,7 +23,7 @@
 namespace topdnn {
 namespace {
 
-constexpr const char* kBackend = "openblas";
+constexpr const char* kBackend = "native";
 constexpr PoolAlgorithm kPoolAlgorithms[] = {PoolAlgorithm::kMax, PoolAlgorithm::kAverage,
                                              PoolAlgorithm::kAverageOfPadding};
 

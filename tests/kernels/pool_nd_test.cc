@@ -84,8 +84,10 @@ TEST(PoolNdOpTest, CountsElementsInsideTheImage) {
 TEST(PoolNdBackendsTest, AgreeWithTheReference) {
   for (const std::string& problem : Problems()) {
     const auto op = ParseProblem("pool_nd/" + problem);
-    for (const char* backend : {"onednn", "openblas", "eigen", "eigen-sgemm"}) {
-      EXPECT_EQ(CheckAgainstReference(backend, RequestFor(op, {}, 2), 3), Verdict::kAgrees);
+    for (const char* backend : {"onednn", "native", "eigen", "eigen-sgemm"}) {
+      const KernelRequest request = RequestFor(op, {}, 2);
+      EXPECT_EQ(CheckAgainstReference(ServingBackend(backend, request), request, 3),
+                Verdict::kAgrees);
     }
   }
 }
@@ -95,7 +97,7 @@ TEST(PoolNdBackendsTest, OneDnnComputesWindowsWithoutGapsInAnyLayout) {
     KernelRequest request = RequestFor(ParseProblem(std::string("pool_nd/") + problem), {}, 2);
     request.layouts[Arg::kSrc] = *Layout::Parse(tag);
     std::string implementation;
-    CheckAgainstReference("onednn", request, 5, {}, &implementation);
+    CheckAgainstReference(ServingBackend("onednn", request), request, 5, {}, &implementation);
     return implementation;
   };
   const std::string cube = "_stride2x2x2_dilation1x1x1_before1x1x1_after1x1x1";
@@ -112,8 +114,9 @@ TEST(PoolNdBackendsTest, OneDnnComputesWindowsWithoutGapsInAnyLayout) {
 
 TEST(PoolNdBackendsTest, AMaximumKeepsNan) {
   const auto op = ParseProblem("pool_nd/max1x1x4_kernel2_stride1_dilation2_before0_after0");
-  for (const char* backend : {"reference", "onednn", "openblas", "eigen"}) {
-    KernelRun run(backend, RequestFor(op, {}, 1));
+  for (const char* backend : {"reference", "onednn", "native", "eigen"}) {
+    const KernelRequest request = RequestFor(op, {}, 1);
+    KernelRun run(ServingBackend(backend, request), request);
     run.Set(Arg::kSrc, {NAN, 1, 2, -HUGE_VAL});
     run.Run();
     EXPECT_TRUE(std::isnan(run.Get(Arg::kDst)[0])) << backend;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/conv/conv.h"
+#include "kernels/kernel/native.h"
 #include "kernels/op/problem.h"
 #include "kernels/quantization/integer_types.h"
 #include "kernels/quantization/quantize.h"
@@ -84,8 +85,9 @@ TEST(QuantizationTest, OneDnnIsExact) {
     CheckOptions options;
     options.may_refuse = true;
     options.slack = 0;
-    const auto verdict = CheckAgainstReference(
-        "onednn", RequestFor(op, {Pass::kForward, false, DataType::kU8}, 2), 3, options);
+    const KernelRequest request = RequestFor(op, {Pass::kForward, false, DataType::kU8}, 2);
+    const auto verdict =
+        CheckAgainstReference(ServingBackend("onednn", request), request, 3, options);
     EXPECT_NE(verdict, Verdict::kDiffers);
     ran += verdict == Verdict::kAgrees ? 1 : 0;
   }

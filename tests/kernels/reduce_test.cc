@@ -74,7 +74,8 @@ TEST(ReduceOpTest, WorkCountsAdditionsAndDivisions) {
 std::vector<double> RunOn(const std::string& backend, const ReduceOp& op, Pass pass,
                           const std::vector<double>& values) {
   const bool forward = pass == Pass::kForward;
-  KernelRun run(backend, RequestFor(std::make_shared<ReduceOp>(op), {pass}, 1));
+  const KernelRequest request = RequestFor(std::make_shared<ReduceOp>(op), {pass}, 1);
+  KernelRun run(ServingBackend(backend, request), request);
   if (run.kernel() == nullptr) {
     ADD_FAILURE() << run.refusal();
     return {};
@@ -87,7 +88,7 @@ std::vector<double> RunOn(const std::string& backend, const ReduceOp& op, Pass p
 TEST(ReduceKnownValuesTest, SumsMeansAndTheirGradients) {
   const std::vector<double> src = {1, 2, 3, 4, 5, 6};  // 2x3
   using Row = std::vector<double>;
-  for (const char* backend : {"reference", "onednn", "openblas", "eigen"}) {
+  for (const char* backend : {"reference", "onednn", "native", "eigen"}) {
     SCOPED_TRACE(backend);
     EXPECT_EQ(RunOn(backend, {kSum, {2, 3}, {0}}, Pass::kForward, src), (Row{5, 7, 9}));
     EXPECT_EQ(RunOn(backend, {kSum, {2, 3}, {1}, false}, Pass::kForward, src), (Row{6, 15}));
@@ -123,8 +124,8 @@ TEST(ReduceBackendsTest, EveryAlgorithmAgreesWithTheReference) {
       }
       const KernelRequest request = RequestFor(op, {}, 2);
       const std::vector<double> expected = ReferenceResults(request, inputs).at(Arg::kDst);
-      for (const char* backend : {"reference", "onednn", "openblas", "eigen"}) {
-        KernelRun run(backend, request);
+      for (const char* backend : {"reference", "onednn", "native", "eigen"}) {
+        KernelRun run(ServingBackend(backend, request), request);
         ASSERT_NE(run.kernel(), nullptr) << op->Problem() << ": " << run.refusal();
         run.SetInputs(inputs);
         run.Run();
@@ -136,7 +137,7 @@ TEST(ReduceBackendsTest, EveryAlgorithmAgreesWithTheReference) {
 }
 
 TEST(ReduceKnownValuesTest, ALogarithmOfExponentialsDoesNotOverflow) {
-  for (const char* backend : {"reference", "onednn", "openblas", "eigen"}) {
+  for (const char* backend : {"reference", "onednn", "native", "eigen"}) {
     const ReduceOp op(ReduceAlgorithm::kLogSumExp, {2, 2}, {1}, false);
     const std::vector<double> result = RunOn(backend, op, Pass::kForward, {1000, 1000, 0, 0});
     EXPECT_NEAR(result[0], 1000 + std::log(2.0), 1e-4) << backend;
@@ -156,7 +157,7 @@ std::vector<int> RandomAxes(std::mt19937_64& random, int rank) {
 
 TEST(ReduceBackendsTest, RandomShapesAndAxesAgreeWithTheReference) {
   constexpr std::int64_t kExtents[] = {1, 3, 16, 17, 5, 2};
-  for (const std::string backend : {"onednn", "openblas", "eigen"}) {
+  for (const std::string backend : {"onednn", "native", "eigen"}) {
     std::mt19937_64 random(41);
     int agreed = 0;
     int agreed_in_f32 = 0;
@@ -174,8 +175,8 @@ TEST(ReduceBackendsTest, RandomShapesAndAxesAgreeWithTheReference) {
           const char* tag = i % 3 == 0 ? "acdb" : "aBcd16b";
           if (i % 5 < 2) request.layouts[Arg::kSrc] = *Layout::Parse(tag);
         }
-        const Verdict verdict =
-            CheckAgainstReference(backend, request, 700 + i, {.may_refuse = true});
+        const Verdict verdict = CheckAgainstReference(ServingBackend(backend, request), request,
+                                                      700 + i, {.may_refuse = true});
         agreed += verdict == Verdict::kAgrees ? 1 : 0;
         if (request.execution.type == DataType::kF32) {
           agreed_in_f32 += verdict == Verdict::kAgrees ? 1 : 0;
@@ -185,7 +186,7 @@ TEST(ReduceBackendsTest, RandomShapesAndAxesAgreeWithTheReference) {
     }
     EXPECT_EQ(agreed + refused, 600) << backend;
     RecordProperty(std::string("refused_by_") + backend, refused);
-    EXPECT_GT(agreed, backend == "openblas" ? 400 : 350) << refused << " refused";
+    EXPECT_GT(agreed, backend == "native" ? 400 : 350) << refused << " refused";
     // (its bf16 needs AVX-512)
     if (backend == "onednn") {
       EXPECT_GT(agreed_in_f32, 300) << refused << " refused";
@@ -205,9 +206,10 @@ TEST(ReduceBackendsTest, LargeTensorsAgreeWithTheReference) {
         Case{{4, 9973}, {0}}}) {
     for (const ReduceAlgorithm algorithm : {kSum, kMean}) {
       const auto op = std::make_shared<ReduceOp>(algorithm, c.shape, c.axes, false);
-      for (const char* backend : {"onednn", "openblas", "eigen"}) {
+      for (const char* backend : {"onednn", "native", "eigen"}) {
         for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
-          CheckAgainstReference(backend, RequestFor(op, {pass}, 2), 5);
+          const KernelRequest request = RequestFor(op, {pass}, 2);
+          CheckAgainstReference(ServingBackend(backend, request), request, 5);
         }
       }
     }
@@ -219,7 +221,7 @@ TEST(ReduceBackendsTest, LargeTensorsAgreeWithTheReference) {
 TEST(ReduceBackendsTest, AllThreadsShareOneShortRowOfSums) {
   const auto op = std::make_shared<ReduceOp>(kSum, Shape{40000, 3}, std::vector{0}, false);
   const auto scratch = [&](int threads) {
-    KernelRun run("openblas", RequestFor(op, {Pass::kForward}, threads));
+    KernelRun run("native", RequestFor(op, {Pass::kForward}, threads));
     run.Run();
     return run.kernel()->scratch_bytes();
   };
@@ -231,7 +233,7 @@ TEST(ReduceBackendsTest, NanAndInfinityReachTheirOwnSumOnly) {
   std::vector<double> src(3 * 20, 0.5);
   src[25] = NAN;
   src[45] = HUGE_VAL;
-  for (const char* backend : {"reference", "onednn", "openblas", "eigen"}) {
+  for (const char* backend : {"reference", "onednn", "native", "eigen"}) {
     for (const ReduceAlgorithm algorithm : {kSum, kMean}) {
       const auto dst = RunOn(backend, {algorithm, {3, 20}, {1}}, Pass::kForward, src);
       EXPECT_EQ(dst[0], algorithm == kSum ? 10 : 0.5) << backend;
@@ -246,10 +248,10 @@ TEST(ReduceBackendsTest, RefusalsSayWhy) {
   KernelRequest request = RequestFor(op, {Pass::kForward}, 1);
   request.layouts[Arg::kDst] = Layout::ChannelsLast(3);
   EXPECT_NE(KernelRun("onednn", request).refusal().find("row-major"), std::string::npos);
-  EXPECT_NE(KernelRun("openblas", request).refusal().find("row-major"), std::string::npos);
+  EXPECT_NE(KernelRun("native", request).refusal().find("row-major"), std::string::npos);
   request.layouts.clear();
   request.execution.type = DataType::kBF16;
-  EXPECT_NE(KernelRun("openblas", request).refusal().find("bf16"), std::string::npos);
+  EXPECT_NE(KernelRun("native", request).refusal().find("bf16"), std::string::npos);
 }
 
 TEST(ReduceReferenceTest, GradientsAgreeWithFiniteDifferences) {

@@ -71,7 +71,7 @@ TEST_P(ReorderBackendTest, NanAndInfinityAreCopied) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ReorderBackendTest,
-                         testing::Values("reference", "onednn", "openblas"));
+                         testing::Values("reference", "onednn", "native"));
 
 TEST(ReorderTest, WeightsAreReorderedToABlockedLayoutAndBack) {
   const Shape shape{33, 17, 3, 3};

@@ -97,8 +97,7 @@ TEST_P(ResizeBackendTest, NanAndInfinityReachTheirOwnPixels) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ResizeBackendTest,
-                         testing::Values("reference", "onednn", "openblas", "eigen",
-                                         "eigen-sgemm"));
+                         testing::Values("reference", "onednn", "native", "eigen", "eigen-sgemm"));
 
 TEST(ResizeRefusalTest, TwoLayoutsAreRefusedWithAReason) {
   KernelRequest request = RequestFor(std::make_shared<ResizeOp>(Shape{2, 16, 3, 3}, 2, 2), {}, 1);

@@ -35,7 +35,7 @@ class PoolTrafficTest : public testing::Test {
 
 TEST_F(PoolTrafficTest, InferenceKeepsNoMaxima) {
   const Execution inference{Pass::kForward, false, DataType::kF32};
-  for (const char* backend : {"reference", "onednn", "openblas"}) {
+  for (const char* backend : {"reference", "onednn", "native"}) {
     EXPECT_EQ(BytesOf(backend, pool_, inference), 4 * (580'800 + 139'968)) << backend;  // 2.75 MiB
   }
   EXPECT_EQ(pool_->WorkIn(inference).bytes, 4 * (580'800 + 139'968));
@@ -56,7 +56,7 @@ TEST(LrnTrafficTest, InferenceKeepsNoSums) {
   const auto norm = std::make_shared<LrnOp>(Shape{2, 96, 55, 55},
                                             LrnSettings{.size = 5, .alpha = 1e-4F, .beta = 0.75F});
   const Execution inference{Pass::kForward, false, DataType::kF32};
-  for (const char* backend : {"reference", "onednn", "openblas"}) {
+  for (const char* backend : {"reference", "onednn", "native"}) {
     EXPECT_EQ(BytesOf(backend, norm, inference), 4 * 2 * 580'800) << backend;  // 4.43 MiB
   }
   EXPECT_EQ(norm->WorkIn(inference).bytes, 4 * 2 * 580'800);

@@ -1,4 +1,4 @@
-// The variant onednn-tiles of convolution.
+// The variant native-winograd of convolution.
 
 #include "kernels/conv/winograd_tiles.h"
 
@@ -34,7 +34,7 @@ Verdict Check(const KernelRequest& request, std::uint64_t seed) {
     const auto& op = dynamic_cast<const ConvOp&>(*request.op);
     options.slack = op.extents().r == 3 ? 64 : 256;
   }
-  return CheckAgainstReference("onednn", request, seed, options);
+  return CheckAgainstReference("native", request, seed, options);
 }
 
 // Whether this CPU computes in blocks of as many channels as the layout has.
@@ -90,7 +90,7 @@ TEST(WinogradTilesTest, ReadWeightsInEveryLayout) {
 TEST(WinogradTilesTest, OneTapByHand) {
   for (const std::size_t taps : {9, 25}) {
     const char* problem = taps == 9 ? "n1c4h1w1k4r3s3u1v1p1q1" : "n1c4h1w1k4r5s5u1v1p2q2";
-    KernelRun run("onednn", Tiles(problem, {Pass::kForward, false}, 1, "acdb"));
+    KernelRun run("native", Tiles(problem, {Pass::kForward, false}, 1, "acdb"));
     ASSERT_NE(run.kernel(), nullptr) << run.refusal();
     std::vector<double> weights(4 * 4 * taps, 100.0);
     for (std::size_t i = 0; i < 16; ++i) {
@@ -109,7 +109,7 @@ TEST(WinogradTilesTest, OneTapByHand) {
 TEST(WinogradTilesTest, WhatTheyDoNotComputeIsRefused) {
   const auto refusal = [](const std::string& problem, const Execution& execution,
                           const std::string& layout) {
-    return KernelRun("onednn", Tiles(problem, execution, 1, layout)).refusal();
+    return KernelRun("native", Tiles(problem, execution, 1, layout)).refusal();
   };
   const Execution forward{Pass::kForward, false};
   EXPECT_THAT(refusal("n1c16h5w5k16r3s3u2v2p1q1", forward, "acdb"), HasSubstr("strides of 1"));

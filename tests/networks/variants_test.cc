@@ -55,14 +55,14 @@ INSTANTIATE_TEST_SUITE_P(Networks, WinogradTest,
                                          Case{"resnet18", true, "onednn-winograd"},
                                          Case{"googlenet", false, "onednn-winograd"},
                                          Case{"googlenet", true, "onednn-winograd"},
-                                         Case{"resnet18", false, "onednn-tiles"},
-                                         Case{"resnet18", true, "onednn-tiles"},
-                                         Case{"cnn", false, "onednn-tiles"},
-                                         Case{"googlenet", true, "onednn-tiles"}),
+                                         Case{"resnet18", false, "native-winograd"},
+                                         Case{"resnet18", true, "native-winograd"},
+                                         Case{"cnn", false, "native-winograd"},
+                                         Case{"googlenet", true, "native-winograd"}),
                          [](const testing::TestParamInfo<Case>& tested) {
                            return tested.param.network +
                                   (tested.param.training ? "_training" : "_inference") +
-                                  (tested.param.variant == "onednn-tiles" ? "_tiles" : "");
+                                  (tested.param.variant == "native-winograd" ? "_tiles" : "");
                          });
 
 TEST(VariantsTest, ARefusedVariantIsSkipped) {

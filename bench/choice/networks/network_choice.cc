@@ -50,11 +50,11 @@ using VariantsByPass = std::map<std::string, VariantNames>;  // by LayerOfPass::
 // Variants of one family write their results in the same layouts, so a plan can mix them without
 // reorders.
 const std::vector<std::vector<VariantNames>> kFamilies = {
-    {{}, {"onednn-winograd", "onednn-loops"}, {"onednn-f32"}, {"onednn-tiles", "onednn-f32"}},
+    {{}, {"onednn-winograd", "native-channels"}, {"onednn-f32"}, {"native-winograd", "onednn-f32"}},
     {{"onednn-blocked"},
-     {"onednn-winograd", "onednn-loops", "onednn-blocked"},
-     {"onednn-tiles", "onednn-blocked"}},
-    {{"onednn-nhwc"}, {"onednn-loops", "onednn-nhwc"}, {"onednn-tiles", "onednn-nhwc"}}};
+     {"onednn-winograd", "native-channels", "onednn-blocked"},
+     {"native-winograd", "onednn-blocked"}},
+    {{"onednn-nhwc"}, {"native-channels", "onednn-nhwc"}, {"native-winograd", "onednn-nhwc"}}};
 
 struct LayerOfPass {
   std::string name;
@@ -127,8 +127,9 @@ SelectionKey KeyOf(const Plan& plan, const std::vector<LayerOfPass>& layers) {
       fmt::format("network/{}-{}/t{}", Checksum(content), content.size(), plan.threads()));
 }
 
-// "auto: onednn-winograd for 13 of 53 convolutions, onednn-loops for 1 of 2 poolings, the step 1.21
-// x as fast as with the backend's own choice"; in training, "for 30 of 158 passes of convolutions".
+// "auto: onednn-winograd for 13 of 53 convolutions, native-channels for 1 of 2 poolings, the
+// step 1.21 x as fast as with the backend's own choice"; in training, "for 30 of 158 passes of
+// convolutions".
 std::string Describe(const Plan& plan, const std::vector<LayerOfPass>& layers, double gain) {
   std::map<LayerPass, std::string> kinds;
   std::map<std::string, int> totals;  // by kind

@@ -37,7 +37,8 @@ bool IsKept(const Buffer& buffer) {
 // barriers and lists of addresses there. A kernel that recomputes what forward did not save has the
 // places of maxima there.
 bool KeepsScratch(const Stage& stage) {
-  return stage.backend == "onednn" || stage.execution.recomputes;
+  const bool converts = stage.kernel->converts_to().has_value();  // by reorders of oneDNN
+  return stage.backend == "onednn" || converts || stage.execution.recomputes;
 }
 
 // The memory that keeps its own pages, by stage. Memory that belongs to no buffer of the plan is

@@ -77,6 +77,7 @@ function stageDetails(stage) {
       html('div', {}, html('h3', {}, 'Stage'), rows([
              ['status', words(stage.status ?? ABSENT)], reasonRow('reason', stage.reason),
              boundByRow(stage), ['operation', stage.op ?? ABSENT],
+             ['backend', stage.backend ?? ABSENT],
              ['implementation', stage.implementation ?? ABSENT], ['ISA', stage.isa ?? ABSENT],
              ['regime', stage.regime ?? ABSENT], ['time', timeText(stage.seconds)],
              ['min to p90', failed ? ABSENT : interval(stage.time)],

@@ -163,6 +163,7 @@ function stageTable(profile, view) {
       numberColumn('peak', (stage) => stage.peak_fraction, percent),
       numberColumn('FLOPs', (stage) => stage.flops, (x) => rate(x, '')),
       numberColumn('bytes', (stage) => stage.bytes, bytes),
+      {name: 'backend', text: (stage) => String(stage.backend ?? ABSENT)},
       {name: 'implementation', text: (stage) => String(stage.implementation ?? ABSENT)},
       copyColumn(profile)
     ]

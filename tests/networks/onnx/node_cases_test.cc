@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "networks/onnx/import/node_import.h"
 #include "tests/kernels/case_count.h"
@@ -127,7 +128,9 @@ struct Target {
 
 std::vector<Target> Targets() {
   std::vector<Target> targets = {{"reference", DataType::kF64}};
-  for (const std::string& backend : Backends()) targets.push_back({backend});
+  for (const std::string& backend : Backends()) {
+    if (backend != kNative) targets.push_back({backend});  // it serves oneDNN and OpenBLAS
+  }
   return targets;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/check/tolerance.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "networks/parameters/parameter_values.h"
 #include "networks/planning/planner.h"
@@ -57,7 +58,8 @@ NodeOutcome Compare(std::span<const double> actual, std::span<const double> expe
 NodeOutcome RunOn(const std::string& backend, const NodeRun& run, DataType type) {
   Execution execution = run.execution;
   execution.type = type;
-  KernelRun kernel(backend, RequestFor(run.op, execution, 2));
+  const KernelRequest request = RequestFor(run.op, execution, 2);
+  KernelRun kernel(ServingBackend(backend, request), request);
   if (kernel.kernel() == nullptr) return {NodeVerdict::kRefused, kernel.refusal()};
   const std::string what = fmt::format("{}/{}: ", run.op->kind(), run.op->Problem());
   if (const std::string why = Unbound(*kernel.kernel(), run); !why.empty()) {
@@ -79,7 +81,9 @@ NodeOutcome RunOn(const std::string& backend, const NodeRun& run, DataType type)
 
 bool HasKernel(const std::string& backend, const Op& op) {
   const auto all = RegisteredKernels();
-  return std::find(all.begin(), all.end(), std::pair{std::string(op.kind()), backend}) != all.end();
+  return std::ranges::any_of(WithNative(backend), [&](const std::string& serving) {
+    return std::ranges::find(all, std::pair{std::string(op.kind()), serving}) != all.end();
+  });
 }
 
 ImportedCase::ImportedCase(const NodeCase& node, std::size_t output)
@@ -100,9 +104,10 @@ NodeOutcome ImportedCase::RunOn(const std::string& backend, DataType type) const
   request.fallback = {"reference"};
   const auto plan = MakePlan(network_->graph, request);
   double tolerance = 0;
+  const std::vector<std::string> backends = WithNative(backend);
   for (const Stage& stage : plan->stages()) {
     if (stage.pass == StagePass::kReorder) continue;
-    if (stage.backend != backend) {
+    if (std::ranges::find(backends, stage.backend) == backends.end()) {
       return {NodeVerdict::kRefused, fmt::format("{} runs on {}", stage.name, stage.backend)};
     }
     tolerance = std::max(tolerance, Tolerance(*stage.op, {Pass::kForward, false, DataType::kF32}));

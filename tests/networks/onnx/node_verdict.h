@@ -38,7 +38,7 @@ NodeOutcome Compare(std::span<const double> actual, std::span<const double> expe
 // of the type in which the case is published.
 NodeOutcome RunOn(const std::string& backend, const NodeRun& run, DataType type);
 
-// Whether the backend has the operation.
+// Whether the backend, or topdnn's own code for it, has the operation.
 bool HasKernel(const std::string& backend, const Op& op);
 
 // A case that is imported as a network.
