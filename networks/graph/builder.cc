@@ -8,8 +8,11 @@
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/pool/pool.h"
+#include "kernels/slice/slice.h"
+#include "kernels/transpose/transpose.h"
 
 namespace topdnn {
 
@@ -40,19 +43,21 @@ NetworkBuilder::NetworkBuilder(std::string name, const NetworkSize& size)
 
 ValueId NetworkBuilder::Conv(std::string name, ValueId from, const ConvLayer& layer) {
   const Shape& src = shape(from);
+  const bool square = layer.kernel_w == 0;
+  const std::int64_t padding_w = square ? layer.padding : layer.padding_w;
   const ConvExtents extents{.n = src[0],
                             .c = src[1],
                             .h = src[2],
                             .w = src[3],
                             .k = layer.outputs,
                             .r = layer.kernel,
-                            .s = layer.kernel,
+                            .s = square ? layer.kernel : layer.kernel_w,
                             .stride_h = layer.stride,
                             .stride_w = layer.stride,
                             .pad_top = layer.padding,
-                            .pad_left = layer.padding,
+                            .pad_left = padding_w,
                             .pad_bottom = layer.padding,
-                            .pad_right = layer.padding,
+                            .pad_right = padding_w,
                             .groups = layer.groups};
   return graph_.Add(std::move(name),
                     std::make_shared<ConvOp>(extents, ConvEpilogue{.bias = layer.bias}), {from});
@@ -93,6 +98,14 @@ ValueId NetworkBuilder::AveragePool(std::string name, ValueId from, const PoolLa
       std::make_shared<PoolOp>(PoolAlgorithm::kAverage, ExtentsOf(shape(from), layer)), {from});
 }
 
+ValueId NetworkBuilder::AveragePoolOfPadding(std::string name, ValueId from,
+                                             const PoolLayer& layer) {
+  return graph_.Add(
+      std::move(name),
+      std::make_shared<PoolOp>(PoolAlgorithm::kAverageOfPadding, ExtentsOf(shape(from), layer)),
+      {from});
+}
+
 ValueId NetworkBuilder::GlobalAveragePool(std::string name, ValueId from) {
   const Shape& src = shape(from);
   return graph_.Add(std::move(name),
@@ -119,6 +132,30 @@ ValueId NetworkBuilder::Concat(std::string name, const std::vector<ValueId>& fro
   shapes.reserve(from.size());
   for (const ValueId value : from) shapes.push_back(shape(value));
   return graph_.Add(std::move(name), std::make_shared<ConcatOp>(std::move(shapes), 1), from);
+}
+
+ValueId NetworkBuilder::Channels(std::string name, ValueId from, std::int64_t first,
+                                 std::int64_t count) {
+  const Shape& src = shape(from);
+  std::vector<SliceAxis> axes;
+  for (const std::int64_t extent : src.extents()) axes.push_back({.extent = extent});
+  axes[1] = {.start = first, .extent = count};
+  return graph_.Add(std::move(name), std::make_shared<SliceOp>(src, std::move(axes)), {from});
+}
+
+ValueId NetworkBuilder::ShuffleChannels(const std::string& name, ValueId from,
+                                        std::int64_t groups) {
+  const Shape src = shape(from);
+  const ValueId split =
+      Reshape(name + ".split", from, {src[0], groups, src[1] / groups, src[2], src[3]});
+  const ValueId shuffled = graph_.Add(
+      name + ".shuffle",
+      std::make_shared<TransposeOp>(shape(split), std::vector<int>{0, 2, 1, 3, 4}), {split});
+  return Reshape(name, shuffled, src);
+}
+
+ValueId NetworkBuilder::Reshape(std::string name, ValueId from, const Shape& to) {
+  return graph_.Add(std::move(name), std::make_shared<FlattenOp>(shape(from), to), {from});
 }
 
 ValueId NetworkBuilder::Dense(std::string name, ValueId from, std::int64_t outputs) {

@@ -14,7 +14,8 @@
 
 namespace topdnn {
 
-// Square kernels, equal strides and symmetric padding, as in nearly all networks.
+// Square kernels, equal strides and symmetric padding, as in nearly all networks. Another width of
+// the kernel has its own padding.
 struct ConvLayer {
   std::int64_t outputs;
   std::int64_t kernel;
@@ -22,6 +23,8 @@ struct ConvLayer {
   std::int64_t padding = 0;
   std::int64_t groups = 1;
   bool bias = true;
+  std::int64_t kernel_w = 0;   // 0: `kernel` and `padding` hold for both axes
+  std::int64_t padding_w = 0;  // left and right; used with kernel_w
 };
 
 struct PoolLayer {
@@ -51,6 +54,8 @@ class NetworkBuilder {
   ValueId Relu(std::string name, ValueId from, float bound = 0.0F);
   ValueId MaxPool(std::string name, ValueId from, const PoolLayer& layer);
   ValueId AveragePool(std::string name, ValueId from, const PoolLayer& layer);
+  // The mean of each window with its padding, which is 0 (PyTorch's default).
+  ValueId AveragePoolOfPadding(std::string name, ValueId from, const PoolLayer& layer);
   // The mean of each channel: (N, C, 1, 1).
   ValueId GlobalAveragePool(std::string name, ValueId from);
   ValueId Lrn(std::string name, ValueId from, const LrnSettings& settings);
@@ -59,6 +64,12 @@ class NetworkBuilder {
   ValueId Add(std::string name, ValueId a, ValueId b);
   // Concatenates along the channels.
   ValueId Concat(std::string name, const std::vector<ValueId>& from);
+  // The channels first, first + 1, ..., as many as `count`.
+  ValueId Channels(std::string name, ValueId from, std::int64_t first, std::int64_t count);
+  // The channels in turn from each of `groups` equal parts: NAME.split, NAME.shuffle and NAME.
+  ValueId ShuffleChannels(const std::string& name, ValueId from, std::int64_t groups);
+  // The same elements in another shape.
+  ValueId Reshape(std::string name, ValueId from, const Shape& to);
   // Fully connected. An image needs no flattening.
   ValueId Dense(std::string name, ValueId from, std::int64_t outputs);
   // The fully connected layer NAME followed by the ReLU NAME.relu.

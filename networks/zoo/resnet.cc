@@ -1,6 +1,8 @@
 // ResNet-18 and ResNet-50: He, Zhang, Ren and Sun 2016, "Deep Residual Learning for Image
 // Recognition", table 1. ResNet-50 halves the image in the 3x3 convolution of a block (v1.5:
 // torchvision, NVIDIA). The variant v1 halves it in the first 1x1 convolution, as published.
+// ResNeXt-50 (32x4d): Xie, Girshick, Dollar, Tu and He 2017, "Aggregated Residual Transformations
+// for Deep Neural Networks", table 1: twice as wide, with 32 groups in the 3x3 convolution.
 
 #include <fmt/format.h>
 
@@ -19,7 +21,7 @@ constexpr std::int64_t kExpansion = 4;
 
 class Builder {
  public:
-  enum class Block { kBasic, kBottleneck, kBottleneckV1 };
+  enum class Block { kBasic, kBottleneck, kBottleneckV1, kGrouped };
 
   Builder(const std::string& name, const NetworkSize& size, Block block)
       : net_(name, size), classes_(size.classes), block_(block) {}
@@ -62,11 +64,16 @@ class Builder {
 
   ValueId Bottleneck(const std::string& name, ValueId x, std::int64_t width, std::int64_t stride) {
     const bool first = block_ == Block::kBottleneckV1;
+    const bool grouped = block_ == Block::kGrouped;
+    const std::int64_t inner = grouped ? 2 * width : width;
     x = net_.ConvNormRelu(name + ".conv1", x,
-                          {.outputs = width, .kernel = 1, .stride = first ? stride : 1});
-    x = net_.ConvNormRelu(
-        name + ".conv2", x,
-        {.outputs = width, .kernel = 3, .stride = first ? 1 : stride, .padding = 1});
+                          {.outputs = inner, .kernel = 1, .stride = first ? stride : 1});
+    x = net_.ConvNormRelu(name + ".conv2", x,
+                          {.outputs = inner,
+                           .kernel = 3,
+                           .stride = first ? 1 : stride,
+                           .padding = 1,
+                           .groups = grouped ? 32 : 1});
     return net_.ConvNorm(name + ".conv3", x, {.outputs = kExpansion * width, .kernel = 1});
   }
 
@@ -83,6 +90,9 @@ Graph BuildResNet50(const NetworkSize& size) {
 }
 Graph BuildResNet50V1(const NetworkSize& size) {
   return Builder("resnet50:v1", size, Builder::Block::kBottleneckV1).Build({3, 4, 6, 3});
+}
+Graph BuildResNeXt50(const NetworkSize& size) {
+  return Builder("resnext50", size, Builder::Block::kGrouped).Build({3, 4, 6, 3});
 }
 
 const NetworkRegistration kResNet18({.name = "resnet18",
@@ -106,6 +116,13 @@ const NetworkRegistration kResNet50V1({.name = "resnet50",
                                        .small = {3, 64, 64},
                                        .classes = 1000,
                                        .build = BuildResNet50V1});
+const NetworkRegistration kResNeXt50({.name = "resnext50",
+                                      .variant = "",
+                                      .source = "Xie et al. 2017; torchvision (32x4d)",
+                                      .image = {3, 224, 224},
+                                      .small = {3, 64, 64},
+                                      .classes = 1000,
+                                      .build = BuildResNeXt50});
 
 }  // namespace
 

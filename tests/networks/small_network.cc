@@ -27,11 +27,13 @@ double Largest(const std::vector<double>& values) {
 }  // namespace
 
 std::vector<std::string> NetworksOf(NetworkClass wanted) {
-  constexpr std::int64_t kLargeFrom = 20'000'000;
+  constexpr std::int64_t kManyParameters = 20'000'000;
+  constexpr std::size_t kManyLayers = 200;
   std::vector<std::string> names;
   for (const NetworkOffer& network : Networks()) {
     const Graph graph = network.build({1, network.image, network.classes});
-    const bool large = graph.Totals().parameters >= kLargeFrom;
+    const bool large =
+        graph.Totals().parameters >= kManyParameters || graph.nodes().size() >= kManyLayers;
     if (large == (wanted == NetworkClass::kLarge)) names.push_back(network.FullName());
   }
   return names;

@@ -29,8 +29,8 @@ void ExpectStagesAgree(Plan& plan);
 // that is only rounding (see the definition) must only be small compared with the largest of them.
 void ExpectStepAgrees(const std::string& name, const PlanRequest& request, double tolerance);
 
-// The full names of the zoo's networks that have at least 20 million parameters (kLarge), or fewer.
-// The tests of the large ones are slow.
+// The full names of the zoo's networks that have at least 20 million parameters or 200 layers
+// (kLarge), or fewer of both. The tests of the large ones are slow.
 enum class NetworkClass { kSmall, kLarge };
 std::vector<std::string> NetworksOf(NetworkClass wanted);
 

@@ -34,26 +34,31 @@ std::map<LayerName, std::string> ReadWindows() {
   return windows;
 }
 
+// Whether stride and result are square, and the padding is the same on opposite sides.
 template <typename Extents>
-bool IsSquare(const Extents& e) {
-  return e.r == e.s && e.stride_h == e.stride_w && e.pad_top == e.pad_left &&
-         e.pad_top == e.pad_bottom && e.pad_top == e.pad_right && e.oh() == e.ow();
+bool IsEven(const Extents& e) {
+  return e.stride_h == e.stride_w && e.pad_top == e.pad_bottom && e.pad_left == e.pad_right &&
+         e.oh() == e.ow();
+}
+
+std::string Both(std::int64_t height, std::int64_t width) {
+  return height == width ? fmt::format("{}", height) : fmt::format("{}x{}", height, width);
 }
 
 std::string RowOf(const ConvExtents& e) {
-  EXPECT_TRUE(IsSquare(e) && e.dilation_h == 1 && e.dilation_w == 1);
-  return fmt::format("conv,{},{},{},floor,{},{},{}", e.r, e.stride_h, e.pad_top, e.groups, e.k,
-                     e.oh());
+  EXPECT_TRUE(IsEven(e) && e.dilation_h == 1 && e.dilation_w == 1);
+  return fmt::format("conv,{},{},{},floor,{},{},{}", Both(e.r, e.s), e.stride_h,
+                     Both(e.pad_top, e.pad_left), e.groups, e.k, e.oh());
 }
 
 // With stride 1 nothing is rounded, and the sources differ in the rounding that they give.
 std::string RowOf(const PoolOp& op, const std::string& expected) {
   const PoolExtents& e = op.extents();
-  EXPECT_TRUE(IsSquare(e));
+  EXPECT_TRUE(IsEven(e));
   std::string rounding = e.ceil_mode ? "ceil" : "floor";
   if (e.stride_h == 1) rounding = expected.find(",ceil,") == std::string::npos ? "floor" : "ceil";
-  return fmt::format("{},{},{},{},{},-,{},{}", NameOf(op.algorithm()), e.r, e.stride_h, e.pad_top,
-                     rounding, e.c, e.oh());
+  return fmt::format("{},{},{},{},{},-,{},{}", NameOf(op.algorithm()), Both(e.r, e.s), e.stride_h,
+                     Both(e.pad_top, e.pad_left), rounding, e.c, e.oh());
 }
 
 TEST(WindowsTest, EveryWindowIsThatOfTheSource) {

@@ -45,7 +45,8 @@ TEST_P(Bf16NetworkTest, EveryStageAgrees) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, Bf16NetworkTest,
-                         testing::Values("alexnet", "googlenet", "resnet50", "mobilenet_v2"),
+                         testing::Values("alexnet", "googlenet", "resnet50", "mobilenet_v2",
+                                         "densenet121"),
                          NameOfCase);
 
 using NetworkAndBackend = std::tuple<std::string, std::string>;
@@ -71,18 +72,22 @@ std::string NameOfBackendCase(const testing::TestParamInfo<NetworkAndBackend>& t
 
 INSTANTIATE_TEST_SUITE_P(Zoo, StepOnBackendTest,
                          testing::Combine(testing::Values("alexnet", "googlenet", "resnet50",
-                                                          "mobilenet_v2"),
+                                                          "mobilenet_v2", "squeezenet",
+                                                          "densenet121", "inception_v3",
+                                                          "resnext50", "shufflenet_v2", "mnasnet"),
                                           testing::Values("onednn", "openblas", "eigen")),
                          NameOfBackendCase);
 
-// Without googlenet: some windows of its thirteen poolings have two maxima that differ only by
-// rounding. Rounding then decides where the gradient goes.
+// Without googlenet and squeezenet: some windows of their poolings have two maxima that differ only
+// by rounding. Rounding then decides where the gradient goes. Without densenet121: its first scale
+// is before another normalization, so that its gradient is little more than rounding.
 class StepGradientsTest : public StepOnBackendTest {};
 
 TEST_P(StepGradientsTest, AgreeWithTheReference) { ExpectAgreement(true, 1e-3); }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, StepGradientsTest,
-                         testing::Combine(testing::Values("alexnet", "resnet50", "mobilenet_v2"),
+                         testing::Combine(testing::Values("alexnet", "resnet50", "mobilenet_v2",
+                                                          "resnext50", "shufflenet_v2", "mnasnet"),
                                           testing::Values("onednn", "openblas", "eigen")),
                          NameOfBackendCase);
 

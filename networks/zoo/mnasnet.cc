@@ -1,0 +1,68 @@
+// MnasNet-B1, 1.0: Tan, Chen, Pang, Vasudevan, Sandler, Howard and Le 2019, "MnasNet:
+// Platform-Aware Neural Architecture Search for Mobile", as in torchvision.
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "networks/graph/builder.h"
+#include "networks/graph/zoo.h"
+
+namespace topdnn {
+
+namespace {
+
+struct MnasStack {
+  std::int64_t outputs, kernel, stride, expansion;
+  int repeats;
+};
+
+constexpr MnasStack kMnasStacks[] = {{24, 3, 2, 3, 3}, {40, 5, 2, 3, 3},  {80, 5, 2, 6, 3},
+                                     {96, 3, 1, 6, 2}, {192, 5, 2, 6, 4}, {320, 3, 1, 6, 1}};
+
+ValueId AddMnasBlock(NetworkBuilder& net, const std::string& name, ValueId from,
+                     const MnasStack& stack, std::int64_t stride) {
+  const std::int64_t channels = net.shape(from)[1];
+  const std::int64_t wide = stack.expansion * channels;
+  ValueId x = net.ConvNormRelu(name + ".expand", from, {.outputs = wide, .kernel = 1});
+  x = net.ConvNormRelu(name + ".depthwise", x,
+                       {.outputs = wide,
+                        .kernel = stack.kernel,
+                        .stride = stride,
+                        .padding = stack.kernel / 2,
+                        .groups = wide});
+  x = net.ConvNorm(name + ".project", x, {.outputs = stack.outputs, .kernel = 1});
+  return stride == 1 && channels == stack.outputs ? net.Add(name + ".add", x, from) : x;
+}
+
+Graph BuildMnasNet(const NetworkSize& size) {
+  NetworkBuilder net("mnasnet", size);
+  ValueId x = net.ConvNormRelu("conv1", net.input(),
+                               {.outputs = 32, .kernel = 3, .stride = 2, .padding = 1});
+  x = net.ConvNormRelu("depthwise", x, {.outputs = 32, .kernel = 3, .padding = 1, .groups = 32});
+  x = net.ConvNorm("project", x, {.outputs = 16, .kernel = 1});
+  int index = 1;
+  for (const MnasStack& stack : kMnasStacks) {
+    for (int i = 0; i < stack.repeats; ++i) {
+      x = AddMnasBlock(net, fmt::format("stack{}.{}", index, i), x, stack,
+                       i == 0 ? stack.stride : 1);
+    }
+    ++index;
+  }
+  x = net.ConvNormRelu("conv2", x, {.outputs = 1280, .kernel = 1});
+  x = net.Dropout("drop", net.GlobalAveragePool("pool", x), 0.2F);
+  net.Dense("fc", x, size.classes);
+  return std::move(net).Take();
+}
+
+const NetworkRegistration kMnasNet({.name = "mnasnet",
+                                    .variant = "",
+                                    .source = "Tan et al. 2019; torchvision (1.0)",
+                                    .image = {3, 224, 224},
+                                    .small = {3, 64, 64},
+                                    .classes = 1000,
+                                    .build = BuildMnasNet});
+
+}  // namespace
+
+}  // namespace topdnn

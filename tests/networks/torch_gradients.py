@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Writes tests/networks/gradients/NET.csv: one training step of torchvision's networks in float64.
+
+    torch_gradients.py [--check] [NET...]
+
+Without --check it writes the files, with it it compares them with a new computation. It needs
+PyTorch and torchvision (Debian: python3-torch, python3-torchvision) and ends with status 77
+without them. The tests read the files: torch_gradients_slow_test.cc, which has the same inputs.
+
+Batch 2, ten classes, labels 3 and 1, no dropout, no stochastic depth. Every value is drawn from its
+index and from the number of its tensor in the order of execution (0 is the image), so that both
+sides have the same ones. A row has a tensor's number of elements, the Euclidean norm of its
+gradient, and the gradient's product with drawn values; the first row has the loss.
+"""
+import pathlib
+import re
+import sys
+
+try:
+    import numpy
+    import torch
+    import torchvision
+except ImportError as error:
+    print(f"skipped: {error}; install python3-torch and python3-torchvision")
+    sys.exit(77)
+
+MODELS = torchvision.models
+# The network and the extent of its image.
+NETWORKS = {
+    "squeezenet": (lambda: MODELS.squeezenet1_1(num_classes=10), 64),
+    "squeezenet_v1.0": (lambda: MODELS.squeezenet1_0(num_classes=10), 64),
+    "densenet121": (lambda: MODELS.densenet121(num_classes=10), 64),
+    "inception_v3": (
+        lambda: MODELS.inception_v3(num_classes=10, aux_logits=False, init_weights=False),
+        75,
+    ),
+    "resnet18": (lambda: MODELS.resnet18(num_classes=10), 64),
+    "resnet50": (lambda: MODELS.resnet50(num_classes=10), 64),
+    "resnext50": (lambda: MODELS.resnext50_32x4d(num_classes=10), 64),
+    "mobilenet_v2": (lambda: MODELS.mobilenet_v2(num_classes=10), 64),
+    "shufflenet_v2": (lambda: MODELS.shufflenet_v2_x1_0(num_classes=10), 64),
+    "mnasnet": (lambda: MODELS.mnasnet1_0(num_classes=10), 64),
+}
+FOLDER = pathlib.Path(__file__).parent / "gradients"
+PROJECTION = 1000  # added to a tensor's number for the values that its gradient is multiplied by
+
+
+def drawn(tensor, count):
+    """Values from -1 to 1: SplitMix64 (Steele, Lea and Flood 2014) of the tensor and the index."""
+    z = numpy.arange(count, dtype=numpy.uint64) + (numpy.uint64(tensor) << numpy.uint64(32))
+    z = (z + numpy.uint64(1)) * numpy.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> numpy.uint64(31))
+    return (z >> numpy.uint64(11)).astype(numpy.float64) * 2.0**-52 - 1.0
+
+
+def in_order(net, image):
+    """The layers with parameters in the order of execution, shortcuts before their block."""
+    layers = []
+    names = {module: name for name, module in net.named_modules()}
+
+    def record(module, *_):
+        layers.append(module)
+
+    hooks = [
+        module.register_forward_hook(record)
+        for module in net.modules()
+        if list(module.parameters(recurse=False))
+    ]
+    with torch.no_grad():
+        net(image)
+    for hook in hooks:
+        hook.remove()
+    # ResNet computes `downsample` after the branch; topdnn computes it before.
+    ordered = []
+    for layer in layers:
+        name = names[layer]
+        block = re.match(r"(.*)\.downsample\.", name)
+        at = len(ordered)
+        if block:
+            own = [i for i, one in enumerate(ordered) if names[one].startswith(block[1] + ".")]
+            at = next((i for i in own if ".downsample." not in names[ordered[i]]), at)
+        ordered.insert(at, layer)
+    return [(names[layer], layer) for layer in ordered]
+
+
+def rows_of(name):
+    make, extent = NETWORKS[name]
+    net = make().double().train()
+    for module in net.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.eps = float(numpy.float32(module.eps))  # topdnn has it in f32
+        if isinstance(module, torchvision.ops.StochasticDepth):
+            module.p = 0.0
+    image = torch.from_numpy(drawn(0, 2 * 3 * extent * extent)).reshape(2, 3, extent, extent)
+    tensors = []
+    for layer_name, layer in in_order(net, image):
+        norm = isinstance(layer, torch.nn.BatchNorm2d)
+        for kind, value in layer.named_parameters(recurse=False):
+            tensors.append((f"{layer_name}.{kind}", value))
+            draws = drawn(len(tensors), value.numel())
+            if kind == "bias":
+                draws = 0.1 * draws
+            elif norm:
+                draws = 1.0 + 0.2 * draws
+            else:
+                draws = numpy.sqrt(6.0 / value[0].numel()) * draws
+            with torch.no_grad():
+                value.copy_(torch.from_numpy(draws).reshape(value.shape))
+    loss = torch.nn.functional.cross_entropy(net(image), torch.tensor([3, 1]))
+    loss.backward()
+    rows = [("loss", 1, abs(loss.item()), loss.item())]
+    for number, (full_name, value) in enumerate(tensors, start=1):
+        gradient = value.grad.numpy().ravel()
+        projected = float(gradient @ drawn(PROJECTION + number, gradient.size))
+        rows.append((full_name, gradient.size, float(numpy.linalg.norm(gradient)), projected))
+    return rows
+
+
+def main(arguments):
+    check = "--check" in arguments
+    wrong = 0
+    for name in [one for one in arguments if one != "--check"] or NETWORKS:
+        rows = rows_of(name)
+        path = FOLDER / f"{name}.csv"
+        if not check:
+            lines = [f"{row[0]},{row[1]},{row[2]:.12e},{row[3]:.12e}\n" for row in rows]
+            source = f"torchvision {torchvision.__version__}, PyTorch {torch.__version__}"
+            path.write_text(
+                f"# A training step of {source} in float64: torch_gradients.py.\n"
+                "tensor,elements,norm,projection\n" + "".join(lines)
+            )
+            continue
+        stored = [line.split(",") for line in path.read_text().splitlines()[2:]]
+        for row, old in zip(rows, stored, strict=True):
+            difference = max(abs(row[i] - float(old[i])) for i in (2, 3))
+            if row[0] != old[0] or difference > 1e-8 * row[2] + 1e-10:
+                print(f"{path}: {row[0]} differs by {difference}: write the file again")
+                wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
