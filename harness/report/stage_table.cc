@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string_view>
 
@@ -38,7 +39,7 @@ struct Row {
   std::string name, pass;
   Cell share, time, gflops, peak;
   Cell nodes = "", bound_by = "";
-  std::string implementation = {};  // after the backend, if it is not that of most stages
+  std::string implementation = {};  // after its backend, if that is not the usual one
   double bar = 0;                   // share of the longest stage
   const Record* stage = nullptr;    // null: a sum
   bool stands_out = false;          // its status differs from that of the step
@@ -277,10 +278,15 @@ std::string OrderOf(const StageTableOptions& options) {
   return options.sort.empty() && options.top ? "time" : options.sort;
 }
 
-// The backend of most stages: its name is left out.
+// The backend that the subject names, or that of most stages (`auto`): its name is left out.
 std::string UsualBackend(const Report& report) {
   std::map<std::string, int> stages;
   for (const Record& stage : report.stages) ++stages[stage.backend];
+  for (const auto& [name, value] : report.subject) {
+    if (name != "backend" || !value.json().is_string()) continue;
+    const auto asked = stages.find(value.json().get<std::string>());
+    if (asked != stages.end()) return asked->first;
+  }
   const auto most = std::ranges::max_element(stages, {}, [](const auto& s) { return s.second; });
   return most == stages.end() ? "" : most->first;
 }
