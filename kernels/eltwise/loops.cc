@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/gate_gradients.h"
 #include "kernels/kernel/fidelity.h"
 #include "kernels/kernel/omp_loops.h"
 #include "kernels/kernel/registry.h"
@@ -50,8 +51,13 @@ class AddLoops : public LoopsKernel {
   const bool relu_;
 };
 
+KernelOrRefusal MakeLoopsBinary(const KernelRequest& request) {
+  if (request.execution.pass != Pass::kForward) return MakeGateGradients(request);
+  return MakeOmpRange<BinaryLoop>(request);
+}
+
 const KernelRegistration kLoopsAdd("add", "openblas", MakeLoops<AddOp, AddLoops>);
-const KernelRegistration kLoopsBinary("binary", "openblas", MakeOmpRange<BinaryLoop>);
+const KernelRegistration kLoopsBinary("binary", "openblas", MakeLoopsBinary);
 const KernelRegistration kLoopsUnary("unary", "openblas", MakeOmpRange<UnaryLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"add", "openblas", Fidelity::kOurs,

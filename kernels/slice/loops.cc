@@ -1,4 +1,6 @@
-// A slice as loops in f32 for all backends, because none of their libraries has it.
+// A slice as loops in f32, because no library has it.
+
+#include "kernels/slice/loops.h"
 
 #include <algorithm>
 #include <array>
@@ -87,7 +89,6 @@ class SliceLoop {
   std::int64_t stride_ = 1;  // in the source, of the last dimension before those of a chunk
 };
 
-const KernelRegistration kForOneDnn("slice", "onednn", MakeOmpRange<SliceLoop>);
 const KernelRegistration kForOpenBlas("slice", "openblas", MakeOmpRange<SliceLoop>);
 const eigen::Registration kForEigen("slice", eigen::MakeRange<SliceLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
@@ -101,5 +102,9 @@ const FidelityDeclaration kLoopsFidelity[] = {
 };
 
 }  // namespace
+
+KernelOrRefusal MakeSliceLoops(const KernelRequest& request) {
+  return MakeOmpRange<SliceLoop>(request);
+}
 
 }  // namespace topdnn
