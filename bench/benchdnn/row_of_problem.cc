@@ -279,6 +279,7 @@ void UnaryRow(const UnaryOp& op, RowMaker& maker) {
 }
 
 void BinaryRow(const BinaryOp& op, RowMaker& maker) {
+  if (!maker.forward()) throw NotTranslated("oneDNN has no gradient of a product");
   maker.Set("binary", fmt::format("{}:{}", op.first().ToString(), op.second().ToString()),
             fmt::format("alg:{}", Named(BinaryFunctionNames(), op.function().name)));
   maker.NoPasses();

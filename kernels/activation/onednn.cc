@@ -2,8 +2,6 @@
 
 #include "kernels/library/onednn.h"
 
-#include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
+#include "kernels/kernel/kernel_sequence.h"
 #include "kernels/kernel/registry.h"
 
 namespace topdnn {
@@ -55,37 +54,6 @@ KernelOrRefusal MakeOneDnnSigmoid(const KernelRequest& request) {
   return MakeEltwise(request, op.shape(), dnnl::algorithm::eltwise_logistic_use_dst_for_bwd, 0.0F,
                      0.0F);
 }
-
-// Two kernels, run one after the other on the same result.
-class KernelSequence : public Kernel {
- public:
-  // `second` reads Arg::kSrc and writes Arg::kDst; both are bound to the operand `result` of
-  // `first`.
-  KernelSequence(std::unique_ptr<Kernel> first, std::unique_ptr<Kernel> second, Arg result)
-      : first_(std::move(first)), second_(std::move(second)), result_(result) {
-    operands_ = first_->operands();
-    implementation_ = first_->implementation() + "+" + second_->implementation();
-    isa_ = first_->isa();
-    scratch_bytes_ = first_->scratch_bytes() + second_->scratch_bytes();
-    run_scratch_bytes_ = std::max(first_->run_scratch_bytes(), second_->run_scratch_bytes());
-  }
-
-  void Prepare(const std::map<Arg, void*>& memory) override {
-    first_->Prepare(memory);
-    std::map<Arg, void*> result = memory;
-    result[Arg::kSrc] = result[Arg::kDst] = memory.at(result_);
-    second_->Prepare(result);
-  }
-
-  void Run() noexcept override {
-    first_->Run();
-    second_->Run();
-  }
-
- private:
-  const std::unique_ptr<Kernel> first_, second_;
-  const Arg result_;
-};
 
 // oneDNN 2.6 has no hard sigmoid, and the one of oneDNN 3 has no gradient from dst. Forward: a
 // linear function, then a clip of its result. Backward: the gradient of the clip, then its product

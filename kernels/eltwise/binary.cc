@@ -119,9 +119,29 @@ std::string BinaryOp::Problem() const {
   return fmt::format("{}{}_by{}{}", function_.name, first_.ToString(), second_.ToString(), suffix);
 }
 
+bool BinaryOp::HasGradients() const {
+  if (function_.name != "mul" || constant_ != BinaryConstant::kNone || first_ != dst_) return false;
+  int d = 0;
+  while (d < dst_.rank() && second_[d] == dst_[d]) ++d;
+  while (d < dst_.rank() && second_[d] == 1) ++d;
+  return d == dst_.rank();
+}
+
+std::int64_t BinaryOp::AccumulationLength(Pass pass) const {
+  return pass == Pass::kForward ? 1 : dst_.elements() / second_.elements();
+}
+
 std::vector<Operand> BinaryOp::Operands(const Execution& execution) const {
-  if (execution.pass != Pass::kForward || !TypesOf(execution).has_gradients) return {};
+  if (!TypesOf(execution).has_gradients) return {};
   const DataType type = execution.type;
+  if (execution.pass == Pass::kBackwardData && HasGradients()) {
+    return {{IndexedSrc(0), Direction::kIn, first_, type},
+            {IndexedSrc(1), Direction::kIn, second_, type},
+            {Arg::kDiffDst, Direction::kIn, dst_, type},
+            {IndexedDiffSrc(0), Direction::kOut, first_, type},
+            {IndexedDiffSrc(1), Direction::kOut, second_, type}};
+  }
+  if (execution.pass != Pass::kForward) return {};
   return {{first_arg(), Direction::kIn, first_, type},
           {second_arg(), Direction::kIn, second_, type},
           {Arg::kDst, Direction::kOut, dst_, type}};
@@ -130,7 +150,9 @@ std::vector<Operand> BinaryOp::Operands(const Execution& execution) const {
 Work BinaryOp::WorkOf(Pass pass, DataType type) const {
   if (!Has({pass, true, type})) return {};
   Work work;
-  work.flops = function_.flops * dst_.elements();
+  // Backward: two products for each element, and the sums.
+  work.flops = pass == Pass::kForward ? function_.flops * dst_.elements()
+                                      : 3 * dst_.elements() - second_.elements();
   work.flops_without_padding = work.flops;
   work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;

@@ -32,8 +32,9 @@ const BinaryFunction* FindBinaryFunction(std::string_view name);
 enum class BinaryConstant { kNone, kFirst, kSecond };
 
 // Operands: forward (first, second) -> dst. Tensors that the network computes are src, or src_0 and
-// src_1 when both are; a constant is the parameter `constant` in the role of weights. There is no
-// backward pass.
+// src_1 when both are; a constant is the parameter `constant` in the role of weights. Only a
+// product of two computed tensors has a backward pass, if the second has the first's extents, or 1
+// in the last ones (HasGradients): backward_data src_0, src_1, diff_dst -> diff_src_0, diff_src_1.
 class BinaryOp : public Op {
  public:
   // Extents are broadcast: in each dimension they are equal, or one of them is 1. Throws
@@ -47,6 +48,7 @@ class BinaryOp : public Op {
   BinaryConstant constant() const { return constant_; }
   Arg first_arg() const;
   Arg second_arg() const;
+  bool HasGradients() const;
 
   std::string_view kind() const override { return "binary"; }
   // "sub8x64x56x56_by1x64x1x1"; "_constant" follows when the second is one, "_of" when the first
@@ -54,7 +56,7 @@ class BinaryOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   Work WorkOf(Pass pass, DataType type) const override;
-  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+  std::int64_t AccumulationLength(Pass pass) const override;
   std::vector<Parameter> Parameters() const override;
 
  private:

@@ -5,6 +5,7 @@
 
 #include "kernels/eigen/range_loop.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/gate_gradients.h"
 #include "kernels/eltwise/loops.h"
 #include "kernels/kernel/fidelity.h"
 
@@ -42,8 +43,52 @@ KernelOrRefusal MakeEigenAdd(const eigen::Functions& functions, KernelRequest& r
   return eigen::Make<AddEigen, AddOp>(functions, request);
 }
 
+class GateGradientsEigen : public eigen::EigenKernel {
+ public:
+  GateGradientsEigen(const KernelRequest& request, const eigen::Functions& functions,
+                     const BinaryOp& op)
+      : EigenKernel(request, functions, "loop"),
+        gradients_(op, request.LayoutOf(IndexedSrc(0)), request.execution.type) {}
+
+ private:
+  struct Context {
+    const GateGradients* gradients;
+    GateGradients::Operands data;
+  };
+
+  void Compute() override {
+    const Context context{&gradients_,
+                          {Indexed(0), Indexed(1), Data(Arg::kDiffDst), Indexed(2), Indexed(3)}};
+    const auto elements = static_cast<double>(gradients_.piece());
+    functions().for_ranges(
+        pool(), gradients_.pieces(), 3 * sizeof(float) * elements, elements,
+        [](const void* given, std::int64_t first, std::int64_t end) {
+          const auto& of_pieces = *static_cast<const Context*>(given);
+          of_pieces.gradients->Run(of_pieces.data, first, end);
+        },
+        &context);
+  }
+
+  const GateGradients gradients_;
+};
+
+KernelOrRefusal MakeEigenBinary(const eigen::Functions& functions, KernelRequest& request) {
+  if (request.execution.pass == Pass::kForward) {
+    return eigen::MakeRange<BinaryLoop>(functions, request);
+  }
+  const auto& op = dynamic_cast<const BinaryOp&>(*request.op);
+  const std::optional<Layout> layout = GateLayout(request);
+  if (!layout || request.execution.type != DataType::kF32) {
+    return Refusal{"the loops compute in f32, with one layout for images"};
+  }
+  for (const Operand& operand : op.Operands(request.execution)) {
+    request.layouts[operand.arg] = *layout;
+  }
+  return std::make_unique<GateGradientsEigen>(request, functions, op);
+}
+
 const eigen::Registration kEigenAdd("add", MakeEigenAdd);
-const eigen::Registration kEigenBinary("binary", eigen::MakeRange<BinaryLoop>);
+const eigen::Registration kEigenBinary("binary", MakeEigenBinary);
 const eigen::Registration kEigenUnary("unary", eigen::MakeRange<UnaryLoop>);
 const FidelityDeclaration kEigenFidelity[] = {
     FidelityDeclaration({"add", "eigen", Fidelity::kSame,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/gate_gradients.h"
 #include "kernels/kernel/fidelity.h"
 #include "kernels/kernel/omp_loops.h"
 #include "kernels/kernel/registry.h"
@@ -50,8 +51,13 @@ class AddLoops : public LoopsKernel {
   const bool relu_;
 };
 
+KernelOrRefusal MakeLoopsBinary(const KernelRequest& request) {
+  if (request.execution.pass != Pass::kForward) return MakeGateGradients(request);
+  return MakeOmpRange<BinaryLoop>(request);
+}
+
 const KernelRegistration kLoopsAdd("add", "native", MakeLoops<AddOp, AddLoops>);
-const KernelRegistration kLoopsBinary("binary", "native", MakeOmpRange<BinaryLoop>);
+const KernelRegistration kLoopsBinary("binary", "native", MakeLoopsBinary);
 const KernelRegistration kLoopsUnary("unary", "native", MakeOmpRange<UnaryLoop>);
 const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"add", "native", Fidelity::kOurs,

@@ -11,9 +11,13 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <memory>
 #include <string_view>
+#include <utility>
 
+#include "kernels/activation/relu.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/kernel/kernel_sequence.h"
 #include "kernels/kernel/registry.h"
 
 namespace topdnn {
@@ -37,10 +41,32 @@ int DnnlArgOf(int source) {
   return DNNL_ARG_ATTR_MULTIPLE_POST_OP(source - 2) | DNNL_ARG_SRC_1;
 }
 
+// oneDNN 2.6.3 applies the ReLU to a source instead of the sum in the last block of channels when
+// it is partly filled: here the ReLU is a primitive of its own.
+KernelOrRefusal MakeAddThenRelu(const KernelRequest& request, const AddOp& op,
+                                const Layout& layout) {
+  KernelRequest sum = request;
+  sum.op = std::make_shared<AddOp>(op.shape(), op.sources());
+  KernelOrRefusal first = MakeKernel("onednn", sum);
+  if (std::holds_alternative<Refusal>(first)) return first;
+  KernelOrRefusal second = MakeKernel("onednn", {std::make_shared<ReluOp>(op.shape(), 0.0F),
+                                                 request.execution,
+                                                 request.threads,
+                                                 {{Arg::kSrc, layout}},
+                                                 ""});
+  if (std::holds_alternative<Refusal>(second)) return second;
+  return std::make_unique<KernelSequence>(std::move(std::get<std::unique_ptr<Kernel>>(first)),
+                                          std::move(std::get<std::unique_ptr<Kernel>>(second)),
+                                          Arg::kDst);
+}
+
 KernelOrRefusal MakeOneDnnAdd(const KernelRequest& request) {
   const auto& op = dynamic_cast<const AddOp&>(*request.op);
   const std::optional<Layout> layout = CommonLayout(request, op.shape());
   if (!layout) return Refusal{"oneDNN's addition needs one layout for all tensors"};
+  const bool has_padding =
+      !layout->is_opaque() && layout->PaddedElements(op.shape()) != op.shape().elements();
+  if (op.relu() && has_padding) return MakeAddThenRelu(request, op, *layout);
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto desc = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});
     const auto pd = onednn::Describe<dnnl::binary>(AttributesOf(op, desc),
@@ -55,25 +81,31 @@ KernelOrRefusal MakeOneDnnAdd(const KernelRequest& request) {
   });
 }
 
-// The functions that oneDNN has with the same parameters; loops compute the others. Its logarithm
+// The functions that oneDNN has with the same parameters. Its logarithm
 // is not used: 2.6 computes -1.4e-6 for log(1).
-std::optional<dnnl::algorithm> AlgorithmOf(std::string_view function) {
+std::optional<dnnl::algorithm> AlgorithmOf(const UnaryOp& op) {
   using dnnl::algorithm;
   static const std::map<std::string_view, algorithm> algorithms = {
       {"abs", algorithm::eltwise_abs},         {"elu", algorithm::eltwise_elu},
       {"exp", algorithm::eltwise_exp},         {"gelu", algorithm::eltwise_gelu_erf},
       {"leaky_relu", algorithm::eltwise_relu}, {"gelu_tanh", algorithm::eltwise_gelu_tanh},
       {"mish", algorithm::eltwise_mish},       {"sqrt", algorithm::eltwise_sqrt},
-      {"square", algorithm::eltwise_square},   {"tanh", algorithm::eltwise_tanh},
+      {"square", algorithm::eltwise_square},   {"swish", algorithm::eltwise_swish},
+      {"tanh", algorithm::eltwise_tanh},
   };
-  const auto found = algorithms.find(function);
+  // oneDNN 2 has no other factors.
+  if (op.function().name == "hard_swish" && op.alpha() == op.function().alpha &&
+      op.beta() == op.function().beta) {
+    return algorithm::eltwise_hardswish;
+  }
+  const auto found = algorithms.find(op.function().name);
   if (found == algorithms.end()) return std::nullopt;
   return found->second;
 }
 
 KernelOrRefusal MakeUnary(const KernelRequest& request) {
   const auto& op = dynamic_cast<const UnaryOp&>(*request.op);
-  const auto algorithm = AlgorithmOf(op.function().name);
+  const auto algorithm = AlgorithmOf(op);
   if (!algorithm) return Refusal{fmt::format("oneDNN has no {} here", op.function().name)};
   const bool forward = request.execution.pass == Pass::kForward;
   const std::optional<Layout> layout = CommonLayout(request, op.shape());
@@ -96,6 +128,7 @@ KernelOrRefusal MakeUnary(const KernelRequest& request) {
 // refused.
 KernelOrRefusal MakeBinary(const KernelRequest& request) {
   using dnnl::algorithm;
+  if (request.execution.pass != Pass::kForward) return Refusal{"oneDNN has no gradient of it"};
   static const std::map<std::string_view, algorithm> algorithms = {
       {"add", algorithm::binary_add}, {"div", algorithm::binary_div},
       {"max", algorithm::binary_max}, {"min", algorithm::binary_min},
@@ -109,21 +142,29 @@ KernelOrRefusal MakeBinary(const KernelRequest& request) {
   }
   const std::optional<Layout> layout = CommonLayout(request, op.dst());
   if (!layout) return Refusal{"oneDNN's functions need one layout for all tensors"};
-  const Layout of_second = op.second() == op.dst() ? *layout : Layout::Plain(rank);
-  return onednn::Offer(request, [&]() -> KernelOrRefusal {
-    const DataType type = request.execution.type;
-    const auto image = onednn::ToMemoryDesc({op.dst(), type, *layout});
-    const auto second = onednn::ToMemoryDesc({op.second(), type, of_second});
-    const auto pd =
-        onednn::Describe<dnnl::binary>(onednn::Attributes(), found->second, image, second, image);
-    if (std::string_view(pd.impl_info_str()).starts_with("ref"))
-      return Refusal{"oneDNN computes it by plain code"};
-    return onednn::MakePrimitiveKernel<dnnl::binary>(
-        request, pd,
-        {{op.first_arg(), Direction::kIn, DNNL_ARG_SRC_0, image},
-         {op.second_arg(), Direction::kIn, DNNL_ARG_SRC_1, second},
-         {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}});
-  });
+  const auto with = [&](const Layout& of_second) {
+    return onednn::Offer(request, [&]() -> KernelOrRefusal {
+      const DataType type = request.execution.type;
+      const auto image = onednn::ToMemoryDesc({op.dst(), type, *layout});
+      const auto second = onednn::ToMemoryDesc({op.second(), type, of_second});
+      const auto pd =
+          onednn::Describe<dnnl::binary>(onednn::Attributes(), found->second, image, second, image);
+      if (std::string_view(pd.impl_info_str()).starts_with("ref"))
+        return Refusal{"oneDNN computes it by plain code"};
+      return onednn::MakePrimitiveKernel<dnnl::binary>(
+          request, pd,
+          {{op.first_arg(), Direction::kIn, DNNL_ARG_SRC_0, image},
+           {op.second_arg(), Direction::kIn, DNNL_ARG_SRC_1, second},
+           {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}});
+    });
+  };
+  // (the vector code for blocked channels reads a gate for each channel in the same blocks)
+  const bool by_channel = rank > 1 && op.second()[1] == op.dst()[1];
+  KernelOrRefusal own = with(by_channel ? *layout : Layout::Plain(rank));
+  if (std::holds_alternative<Refusal>(own) && by_channel && op.second() != op.dst()) {
+    own = with(Layout::Plain(rank));
+  }
+  return own;
 }
 
 const KernelRegistration kOneDnnAdd("add", "onednn", MakeOneDnnAdd);

@@ -65,9 +65,10 @@ template <typename T>
 class BinaryReference : public ReferenceKernel {
  public:
   BinaryReference(const KernelRequest& request, const BinaryOp& op)
-      : ReferenceKernel(request), op_(op) {}
+      : ReferenceKernel(request), op_(op), forward_(request.execution.pass == Pass::kForward) {}
 
   void Run() noexcept override {
+    if (!forward_) return Backward();
     for (std::int64_t i = 0; i < op_.dst().elements(); ++i) {
       const auto a = static_cast<double>(Of(op_.first_arg())[PlaceIn(op_.first(), i)]);
       const auto b = static_cast<double>(Of(op_.second_arg())[PlaceIn(op_.second(), i)]);
@@ -76,6 +77,21 @@ class BinaryReference : public ReferenceKernel {
   }
 
  private:
+  // Of a product; each element of the second source is for a row of the first.
+  void Backward() const {
+    const std::int64_t length = op_.dst().elements() / op_.second().elements();
+    const T *a = Indexed<T>(0), *b = Indexed<T>(1), *diff = Data<T>(Arg::kDiffDst);
+    for (std::int64_t row = 0; row < op_.second().elements(); ++row) {
+      double sum = 0;
+      for (std::int64_t i = row * length; i < (row + 1) * length; ++i) {
+        Indexed<T>(2)[i] =
+            static_cast<T>(static_cast<double>(diff[i]) * static_cast<double>(b[row]));
+        sum += static_cast<double>(diff[i]) * static_cast<double>(a[i]);
+      }
+      Indexed<T>(3)[row] = static_cast<T>(sum);
+    }
+  }
+
   const T* Of(Arg arg) const { return arg.is_indexed() ? Indexed<T>(arg.index) : Data<T>(arg); }
 
   // The position in a source of the element for the element `i` of the result.
@@ -91,6 +107,7 @@ class BinaryReference : public ReferenceKernel {
   }
 
   const BinaryOp op_;
+  const bool forward_;
 };
 
 const KernelRegistration kReferenceAdd("add", "reference", MakeReference<AddOp, AddReference>);

@@ -61,6 +61,12 @@ T Softplus(T x) {
 }
 
 template <typename T>
+T SwishDerivative(T x, T a) {
+  const T y = Logistic(a * x);
+  return y + a * x * y * (1 - y);
+}
+
+template <typename T>
 T Clipped(T x) {
   return x < 0 ? T{0} : (x > 1 ? T{1} : x);
 }
@@ -140,6 +146,8 @@ constexpr UnaryFunction kRows[] = {
              3, 5),
     UnaryRow("sqrt", TOPDNN_OF(std::sqrt(x)), TOPDNN_OF(T{0.5} / std::sqrt(x)), 1, 3),
     UnaryRow("square", TOPDNN_OF(Square(x)), TOPDNN_OF(2 * x), 1, 2),
+    UnaryRow("swish", TOPDNN_OF(x* Logistic(a* x)), TOPDNN_OF(SwishDerivative(x, a)), 5, 9, 1,
+             1.0F),
     UnaryRow("tan", TOPDNN_OF(std::tan(x)), TOPDNN_OF(1 + Square(std::tan(x))), 1, 4),
     UnaryRow("tanh", TOPDNN_OF(std::tanh(x)), TOPDNN_OF(1 - Square(std::tanh(x))), 1, 4),
     UnaryRow("thresholded_relu", TOPDNN_OF(x <= a ? T{0} : x), TOPDNN_OF(x <= a ? T{0} : T{1}), 1,

@@ -1,4 +1,6 @@
-// A slice as loops in f32 for all backends, because none of their libraries has it.
+// A slice as loops in f32, because no library has it.
+
+#include "kernels/slice/loops.h"
 
 #include <algorithm>
 #include <array>
@@ -100,5 +102,9 @@ const FidelityDeclaration kLoopsFidelity[] = {
 };
 
 }  // namespace
+
+KernelOrRefusal MakeSliceLoops(const KernelRequest& request) {
+  return MakeOmpRange<SliceLoop>(request);
+}
 
 }  // namespace topdnn

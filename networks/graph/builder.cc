@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/pool/pool.h"
@@ -84,6 +87,43 @@ ValueId NetworkBuilder::BatchNorm(std::string name, ValueId from, float epsilon)
 
 ValueId NetworkBuilder::Relu(std::string name, ValueId from, float bound) {
   return graph_.Add(std::move(name), std::make_shared<ReluOp>(shape(from), bound), {from});
+}
+
+ValueId NetworkBuilder::Unary(std::string_view function, std::string name, ValueId from) {
+  return graph_.Add(std::move(name), std::make_shared<UnaryOp>(function, shape(from)), {from});
+}
+
+ValueId NetworkBuilder::Activate(const std::string& name, ValueId from, Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      break;
+    case Activation::kRelu:
+      return Relu(name + ".relu", from);
+    case Activation::kSwish:
+      return Unary("swish", name + ".swish", from);
+    case Activation::kHardSwish:
+      return Unary("hard_swish", name + ".hard_swish", from);
+  }
+  return from;
+}
+
+ValueId NetworkBuilder::SqueezeExcite(const std::string& name, ValueId from, std::int64_t squeezed,
+                                      Activation activation, Gate gate) {
+  ValueId x = GlobalAveragePool(name + ".pool", from);
+  x = Conv(name + ".reduce", x, {.outputs = squeezed, .kernel = 1});
+  x = Activate(name + ".reduce", x, activation);
+  x = Conv(name + ".expand", x, {.outputs = shape(from)[1], .kernel = 1});
+  std::shared_ptr<const Op> function;
+  if (gate == Gate::kSigmoid) {
+    function = std::make_shared<SigmoidOp>(shape(x));
+  } else {
+    function = std::make_shared<HardSigmoidOp>(shape(x), 1.0F / 6, 0.5F);  // PyTorch's factor
+  }
+  x = graph_.Add(name + ".gate", std::move(function), {x});
+  const BinaryFunction& product = *FindBinaryFunction("mul");
+  return graph_.Add(
+      name, std::make_shared<BinaryOp>(product, shape(from), shape(x), BinaryConstant::kNone),
+      {from, x});
 }
 
 ValueId NetworkBuilder::MaxPool(std::string name, ValueId from, const PoolLayer& layer) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/batchnorm/batchnorm.h"
@@ -34,6 +35,9 @@ struct PoolLayer {
   bool ceil_mode = false;
 };
 
+// The names of the layers that they add are `relu`, `swish` and `hard_swish`.
+enum class Activation { kNone, kRelu, kSwish, kHardSwish };
+
 class NetworkBuilder {
  public:
   NetworkBuilder(std::string name, const NetworkSize& size);
@@ -50,8 +54,18 @@ class NetworkBuilder {
                        float epsilon = BatchNormOp::kDefaultEpsilon, float bound = 0.0F);
   // The convolution NAME followed by the ReLU NAME.relu.
   ValueId ConvRelu(const std::string& name, ValueId from, const ConvLayer& layer);
+  // The layer NAME.ACTIVATION; kNone adds none.
+  ValueId Activate(const std::string& name, ValueId from, Activation activation);
   ValueId BatchNorm(std::string name, ValueId from, float epsilon = BatchNormOp::kDefaultEpsilon);
   ValueId Relu(std::string name, ValueId from, float bound = 0.0F);
+  // An element-wise function of kernels/eltwise/unary.h, with its default parameters.
+  ValueId Unary(std::string_view function, std::string name, ValueId from);
+  // Squeeze and excitation (Hu, Shen and Sun 2018): the mean of each channel NAME.pool, the 1x1
+  // convolution NAME.reduce with `squeezed` outputs, an activation, NAME.expand, and the gate
+  // NAME.gate, by which NAME multiplies the channel.
+  enum class Gate { kSigmoid, kHardSigmoid };
+  ValueId SqueezeExcite(const std::string& name, ValueId from, std::int64_t squeezed,
+                        Activation activation, Gate gate);
   ValueId MaxPool(std::string name, ValueId from, const PoolLayer& layer);
   ValueId AveragePool(std::string name, ValueId from, const PoolLayer& layer);
   // The mean of each window with its padding, which is 0 (PyTorch's default).

@@ -198,9 +198,11 @@ bool IsReadInBackward(const Graph& graph, const FusedGraph& fused, ValueId value
   for (const GraphNode& node : graph.nodes()) {
     if (fused.alias_of[node.output] != node.output) continue;
     if (node.output == value && BackwardReads(*node.op, Arg::kDst)) return true;
-    const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                   [&](ValueId input) { return fused.alias_of[input] == value; });
-    if (reads && BackwardReads(*node.op, Arg::kSrc)) return true;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (fused.alias_of[node.inputs[i]] != value) continue;
+      if (BackwardReads(*node.op, Arg::kSrc)) return true;
+      if (BackwardReads(*node.op, IndexedSrc(static_cast<int>(i)))) return true;
+    }
   }
   return false;
 }

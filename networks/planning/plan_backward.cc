@@ -237,7 +237,9 @@ class BackwardPlanner {
       if (follows) return activation(step.result);
       return draft_.gradients[step.result].front();
     }
-    if (arg.role == Arg::kDiffSrc) return activation(step.sources[arg.index]);
+    if (arg.role == Arg::kDiffSrc || arg.role == Arg::kSrc) {
+      return activation(step.sources[arg.index]);
+    }
     return std::nullopt;
   }
 
@@ -248,6 +250,9 @@ class BackwardPlanner {
     if (arg == Arg::kSrc) {
       bound_[arg] =
           draft_.RequireLayout(draft_.activations[step.sources.front()], operand.desc, name);
+    } else if (arg.role == Arg::kSrc) {  // one of several sources
+      bound_[arg] =
+          draft_.RequireLayout(draft_.activations[step.sources[arg.index]], operand.desc, name);
     } else if (arg == Arg::kDst) {
       bound_[arg] = draft_.RequireLayout(draft_.activations[step.result], operand.desc, name);
     } else if (arg == Arg::kDiffDst) {

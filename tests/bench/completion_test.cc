@@ -72,7 +72,8 @@ TEST(BashCompletionTest, OffersEveryCommandOfTheProgram) {
   EXPECT_EQ(OfferedBy(written.output, "topdnn profile --counters r"), "replay: ");
   EXPECT_EQ(OfferedBy(written.output, "topdnn completion z"), "zsh ");
   EXPECT_THAT(OfferedBy(written.output, "topdnn trace LO"), testing::Not(HasSubstr("LOG")));
-  EXPECT_EQ(OfferedBy(written.output, "topdnn profile mobilenet_v"), "mobilenet_v1 mobilenet_v2 ");
+  EXPECT_EQ(OfferedBy(written.output, "topdnn profile mobilenet_v"),
+            "mobilenet_v1 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small ");
 }
 
 TEST(ZshCompletionTest, DescribesCommandsAndOptions) {

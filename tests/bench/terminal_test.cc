@@ -155,17 +155,17 @@ TEST(TerminalTest, TheHelpShowsDefaultsNetworksAndAnExample) {
   const std::string help = OutputOf("profile --help", 160);
   EXPECT_THAT(help, HasSubstr("(default: onednn)"));
   EXPECT_THAT(help, HasSubstr("--dtype f32|bf16|f16"));
-  EXPECT_THAT(help, HasSubstr("lenet5 mobilenet_v1 mobilenet_v2"));
+  EXPECT_THAT(help, HasSubstr("lenet5 mnasnet mobilenet_v1 mobilenet_v2"));
 }
 
 TEST(NetworksTest, ListsTheZooWithItsSizes) {
   const std::string text = OutputOf("networks", 0);
   EXPECT_THAT(text,
-              HasSubstr("network                image  classes  layers  parameters M     GMAC  "
+              HasSubstr("network                 image  classes  layers  parameters M     GMAC  "
                         "source\n"));
   // The numbers of parameters are torchvision's.
   EXPECT_THAT(text,
-              HasSubstr("resnet50           3x224x224     1000     174        25.557   4.0892  "
+              HasSubstr("resnet50            3x224x224     1000     174        25.557   4.0892  "
                         "He et al. 2016; torchvision (v1.5)\n"));
   const TestFolder folder;
   const std::string path = folder.path() / "networks.json";

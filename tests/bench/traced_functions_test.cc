@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
         TranslatedCase{
             "Swish",
             "eltwise,x,forward,data" + kImageFields + ",,alg:eltwise_swish alpha:1 beta:0,2x16x8x8",
-            "topdnn has no eltwise_swish of this kind"},
+            "unary/swish2x16x8x8_alpha1 forward"},
         TranslatedCase{"Unary8Bit",
                        "eltwise,x,forward_inference,data_u8::blocked:aBcd16b:f0,,"
                        "alg:eltwise_square alpha:0 beta:0,2x16x8x8",

@@ -177,5 +177,17 @@ TEST(AddOneDnnTest, TwoLayoutsAreRefusedWithAReason) {
   EXPECT_NE(run.refusal().find("one layout"), std::string::npos) << run.refusal();
 }
 
+// 104 channels fill six blocks and half of a seventh.
+TEST(AddBackendsTest, OneDnnAddsPartlyFilledBlocks) {
+  for (const int sources : {2, 3, 5}) {
+    for (const bool relu : {false, true}) {
+      KernelRequest request =
+          RequestFor(std::make_shared<AddOp>(Shape{2, 104, 5, 7}, sources, relu), {}, 2);
+      request.layouts[IndexedSrc(0)] = *Layout::Parse("aBcd16b");
+      CheckAgainstReference("onednn", request, 3);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace topdnn

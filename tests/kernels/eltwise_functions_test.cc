@@ -69,6 +69,7 @@ TEST(UnaryReferenceTest, KnownValues) {
   };
   EXPECT_NEAR(value("gelu", 1), 0.841344746, 1e-9);
   EXPECT_NEAR(value("gelu", -1), -0.158655254, 1e-9);
+  EXPECT_NEAR(FindUnaryFunction("swish")->value(1, 1, 0), 0.731058579, 1e-9);
   EXPECT_NEAR(value("gelu_tanh", 1), 0.841191991, 1e-9);
   EXPECT_NEAR(value("gelu_tanh", -1), -0.158808009, 1e-9);
   EXPECT_NEAR(value("mish", 1), 0.865098388, 1e-9);
@@ -126,6 +127,49 @@ TEST(BinaryOpTest, ExtentsAreBroadcastAndProblemsReadBack) {
   EXPECT_THROW(ParseProblem("binary/mul2x3_by2x2"), ProblemError);
   EXPECT_THROW(ParseProblem("binary/mul2x3_by3"), ProblemError);
   EXPECT_THROW(ParseProblem("binary/xor2x3_by2x3"), ProblemError);
+}
+
+// A product of two images, and one by a gate for each channel; 37 and 70 channels fill no block and
+// no piece.
+TEST(BinaryBackendsTest, GradientsOfAProductAgreeInEveryLayout) {
+  const BinaryFunction& mul = *FindBinaryFunction("mul");
+  EXPECT_FALSE(BinaryOp(mul, Shape{2, 3, 5, 4}, Shape{2, 1, 5, 1}, BinaryConstant::kNone)
+                   .Has({Pass::kBackwardData}));
+  EXPECT_FALSE(
+      BinaryOp(mul, Shape{2, 3}, Shape{2, 3}, BinaryConstant::kSecond).Has({Pass::kBackwardData}));
+  EXPECT_FALSE(BinaryOp(*FindBinaryFunction("div"), Shape{2, 3}, Shape{2, 3}, BinaryConstant::kNone)
+                   .Has({Pass::kBackwardData}));
+  const std::pair<Shape, Shape> shapes[] = {{{2, 37, 9, 31}, {2, 37, 1, 1}},
+                                            {{2, 70, 9, 5}, {2, 70, 1, 1}},
+                                            {{2, 37, 9, 31}, {2, 37, 9, 31}}};
+  const Execution execution{Pass::kBackwardData};
+  for (const auto& [first, second] : shapes) {
+    const auto op = std::make_shared<BinaryOp>(mul, first, second, BinaryConstant::kNone);
+    const auto small = std::make_shared<BinaryOp>(
+        mul, Shape{2, 3, 5, 4}, first == second ? Shape{2, 3, 5, 4} : Shape{2, 3, 1, 1},
+        BinaryConstant::kNone);
+    CheckGradient(small, IndexedSrc(0), 1);
+    CheckGradient(small, IndexedSrc(1), 2);
+    EXPECT_EQ(op->WorkOf(Pass::kBackwardData, DataType::kF32).flops,
+              3 * first.elements() - second.elements());
+    const Values inputs = RandomInputs(*op, execution, 5);
+    const auto expected = ReferenceResults(RequestFor(op, execution, 2), inputs);
+    for (const char* backend : {"native", "eigen"}) {
+      for (const char* layout : {"abcd", "acdb", "aBcd16b", "aBcd8b"}) {
+        KernelRequest request = RequestFor(op, execution, 2);
+        request.layouts[Arg::kDiffDst] = *Layout::Parse(layout);
+        KernelRun run(backend, request);
+        ASSERT_NE(run.kernel(), nullptr) << backend << layout << ": " << run.refusal();
+        EXPECT_EQ(run.DescOf(IndexedDiffSrc(0)).layout, *Layout::Parse(layout));
+        run.SetInputs(inputs);
+        run.Run();
+        for (const Arg result : {IndexedDiffSrc(0), IndexedDiffSrc(1)}) {
+          EXPECT_LE(RelativeError(run.Get(result), expected.at(result)), Tolerance(*op, execution))
+              << backend << " " << layout << " " << NameOf(result);
+        }
+      }
+    }
+  }
 }
 
 // The shapes have rows of each kind: complete in both tensors, in one, and cut in pieces.

@@ -69,5 +69,29 @@ TEST(SliceBackendsTest, AgreeWithTheReferenceAndFiniteDifferences) {
   }
 }
 
+// Whole blocks, and parts of blocks, which no kernel copies in a blocked layout.
+TEST(SliceBackendsTest, OneDnnCopiesPartsInEveryLayout) {
+  for (const char* problem : {"2x48x9x7_start0x16x0x0_step1x1x1x1_extent2x32x9x7",
+                              "2x58x9x7_start0x29x2x0_step1x1x1x1_extent2x29x3x7"}) {
+    const auto op = ParseProblem(std::string("slice/") + problem);
+    for (const char* layout : {"abcd", "acdb", "aBcd16b"}) {
+      for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
+        KernelRequest request = RequestFor(op, {pass}, 2);
+        for (const Arg arg : {Arg::kSrc, Arg::kDst, Arg::kDiffSrc, Arg::kDiffDst}) {
+          if (op->Find(request.execution, arg)) request.layouts[arg] = *Layout::Parse(layout);
+        }
+        const KernelRun run("onednn", request);
+        if (std::string_view(layout) == "aBcd16b" && op->Problem().starts_with("2x58")) {
+          EXPECT_EQ(run.kernel(), nullptr);
+          continue;
+        }
+        ASSERT_NE(run.kernel(), nullptr) << problem << " " << layout << ": " << run.refusal();
+        EXPECT_NE(run.kernel()->implementation(), "omp loops") << problem << " " << layout;
+        CheckAgainstReference("onednn", request, 3);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace topdnn

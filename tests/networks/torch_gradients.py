@@ -40,6 +40,10 @@ NETWORKS = {
     "mobilenet_v2": (lambda: MODELS.mobilenet_v2(num_classes=10), 64),
     "shufflenet_v2": (lambda: MODELS.shufflenet_v2_x1_0(num_classes=10), 64),
     "mnasnet": (lambda: MODELS.mnasnet1_0(num_classes=10), 64),
+    "regnet_y_400mf": (lambda: MODELS.regnet_y_400mf(num_classes=10), 64),
+    "mobilenet_v3_small": (lambda: MODELS.mobilenet_v3_small(num_classes=10), 64),
+    "mobilenet_v3_large": (lambda: MODELS.mobilenet_v3_large(num_classes=10), 64),
+    "efficientnet_b0": (lambda: MODELS.efficientnet_b0(num_classes=10), 64),
 }
 FOLDER = pathlib.Path(__file__).parent / "gradients"
 PROJECTION = 1000  # added to a tensor's number for the values that its gradient is multiplied by
@@ -85,6 +89,11 @@ def in_order(net, image):
     return [(names[layer], layer) for layer in ordered]
 
 
+def hard_gate(x):
+    """PyTorch's hard sigmoid, with the factor 1/6 that topdnn has in f32."""
+    return torch.clamp(float(numpy.float32(1) / numpy.float32(6)) * x + 0.5, 0, 1)
+
+
 def rows_of(name):
     make, extent = NETWORKS[name]
     net = make().double().train()
@@ -93,6 +102,10 @@ def rows_of(name):
             module.p = 0.0
         if isinstance(module, torch.nn.BatchNorm2d):
             module.eps = float(numpy.float32(module.eps))  # topdnn has it in f32
+        if isinstance(module, torch.nn.Hardsigmoid):
+            module.forward = hard_gate
+        if isinstance(module, torch.nn.Hardswish):
+            module.forward = lambda x: x * hard_gate(x)
         if isinstance(module, torchvision.ops.StochasticDepth):
             module.p = 0.0
     image = torch.from_numpy(drawn(0, 2 * 3 * extent * extent)).reshape(2, 3, extent, extent)

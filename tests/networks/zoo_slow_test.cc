@@ -46,7 +46,8 @@ TEST_P(Bf16NetworkTest, EveryStageAgrees) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, Bf16NetworkTest,
                          testing::Values("alexnet", "googlenet", "resnet50", "mobilenet_v2",
-                                         "densenet121"),
+                                         "densenet121", "shufflenet_v2", "regnet_y_400mf",
+                                         "mobilenet_v3_small", "efficientnet_b0"),
                          NameOfCase);
 
 using NetworkAndBackend = std::tuple<std::string, std::string>;
@@ -70,13 +71,14 @@ std::string NameOfBackendCase(const testing::TestParamInfo<NetworkAndBackend>& t
   return std::get<0>(tested.param) + "_" + std::get<1>(tested.param);
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, StepOnBackendTest,
-                         testing::Combine(testing::Values("alexnet", "googlenet", "resnet50",
-                                                          "mobilenet_v2", "squeezenet",
-                                                          "densenet121", "inception_v3",
-                                                          "resnext50", "shufflenet_v2", "mnasnet"),
-                                          testing::Values("onednn", "openblas", "eigen")),
-                         NameOfBackendCase);
+INSTANTIATE_TEST_SUITE_P(
+    Zoo, StepOnBackendTest,
+    testing::Combine(testing::Values("alexnet", "googlenet", "resnet50", "mobilenet_v2",
+                                     "squeezenet", "densenet121", "inception_v3", "resnext50",
+                                     "shufflenet_v2", "mnasnet", "regnet_y_400mf",
+                                     "mobilenet_v3_small", "mobilenet_v3_large", "efficientnet_b0"),
+                     testing::Values("onednn", "openblas", "eigen")),
+    NameOfBackendCase);
 
 // Without googlenet and squeezenet: some windows of their poolings have two maxima that differ only
 // by rounding. Rounding then decides where the gradient goes. Without densenet121: its first scale
@@ -87,7 +89,9 @@ TEST_P(StepGradientsTest, AgreeWithTheReference) { ExpectAgreement(true, 1e-3); 
 
 INSTANTIATE_TEST_SUITE_P(Zoo, StepGradientsTest,
                          testing::Combine(testing::Values("alexnet", "resnet50", "mobilenet_v2",
-                                                          "resnext50", "shufflenet_v2", "mnasnet"),
+                                                          "resnext50", "shufflenet_v2", "mnasnet",
+                                                          "regnet_y_400mf", "mobilenet_v3_small",
+                                                          "mobilenet_v3_large", "efficientnet_b0"),
                                           testing::Values("onednn", "openblas", "eigen")),
                          NameOfBackendCase);
 

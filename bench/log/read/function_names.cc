@@ -21,6 +21,7 @@ constexpr FunctionNames kUnaryFunctionNames[] = {
     {"eltwise_soft_relu_v2", "softplus"},
     {"eltwise_sqrt", "sqrt"},
     {"eltwise_square", "square"},
+    {"eltwise_swish", "swish"},
     {"eltwise_tanh", "tanh"},
 };
 

@@ -331,6 +331,19 @@ void WriteMatMul(NodeExport& layer) {
 
 void WriteUnary(NodeExport& layer) {
   const auto& op = layer.OpAs<UnaryOp>();
+  const bool hard = op.function().name == "hard_swish";
+  if (hard || (op.function().name == "swish" && op.alpha() == 1)) {  // as PyTorch writes them
+    onnx::NodeProto& gate =
+        layer.AddNode(hard ? "HardSigmoid" : "Sigmoid", layer.Sources(), "gate");
+    if (hard) {
+      SetFloat(gate, "alpha", op.alpha());
+      SetFloat(gate, "beta", op.beta());
+    }
+    const std::string gated = gate.output(0);
+    layer.AddNode("Mul", {layer.Sources().front(), gated});
+    layer.Finish();
+    return;
+  }
   const auto rows = UnaryNodes();
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const UnaryNode& one) {
     return one.function == op.function().name && one.since_opset <= kExportedOpset;

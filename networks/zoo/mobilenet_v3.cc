@@ -1,0 +1,111 @@
+// MobileNetV3, large and small, 1.0 at 224: Howard et al. 2019, "Searching for MobileNetV3", tables
+// 1 and 2, as in torchvision, which has the dropout before the last layer.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "networks/graph/builder.h"
+#include "networks/graph/zoo.h"
+
+namespace topdnn {
+
+namespace {
+
+struct Bneck {
+  std::int64_t kernel, expanded, outputs;
+  bool squeeze;
+  Activation activation;
+  std::int64_t stride;
+};
+
+constexpr Activation kRe = Activation::kRelu;
+constexpr Activation kHs = Activation::kHardSwish;
+constexpr Bneck kLargeBnecks[] = {
+    {3, 16, 16, false, kRe, 1},  {3, 64, 24, false, kRe, 2},  {3, 72, 24, false, kRe, 1},
+    {5, 72, 40, true, kRe, 2},   {5, 120, 40, true, kRe, 1},  {5, 120, 40, true, kRe, 1},
+    {3, 240, 80, false, kHs, 2}, {3, 200, 80, false, kHs, 1}, {3, 184, 80, false, kHs, 1},
+    {3, 184, 80, false, kHs, 1}, {3, 480, 112, true, kHs, 1}, {3, 672, 112, true, kHs, 1},
+    {5, 672, 160, true, kHs, 2}, {5, 960, 160, true, kHs, 1}, {5, 960, 160, true, kHs, 1}};
+constexpr Bneck kSmallBnecks[] = {
+    {3, 16, 16, true, kRe, 2},  {3, 72, 24, false, kRe, 2}, {3, 88, 24, false, kRe, 1},
+    {5, 96, 40, true, kHs, 2},  {5, 240, 40, true, kHs, 1}, {5, 240, 40, true, kHs, 1},
+    {5, 120, 48, true, kHs, 1}, {5, 144, 48, true, kHs, 1}, {5, 288, 96, true, kHs, 2},
+    {5, 576, 96, true, kHs, 1}, {5, 576, 96, true, kHs, 1}};
+
+constexpr float kV3Epsilon = 1e-3F;
+
+ValueId ConvNormActivation(NetworkBuilder& net, const std::string& name, ValueId from,
+                           const ConvLayer& layer, Activation activation) {
+  return net.Activate(name, net.ConvNorm(name, from, layer, kV3Epsilon), activation);
+}
+
+// A quarter of the channels, rounded to a multiple of 8 that is at least nine tenths of it.
+std::int64_t SqueezedChannels(std::int64_t expanded) {
+  const std::int64_t quarter = expanded / 4;
+  const std::int64_t rounded = std::max<std::int64_t>(8, (quarter + 4) / 8 * 8);
+  return 10 * rounded < 9 * quarter ? rounded + 8 : rounded;
+}
+
+ValueId AddBneck(NetworkBuilder& net, const std::string& name, ValueId from, const Bneck& bneck) {
+  const std::int64_t channels = net.shape(from)[1];
+  ValueId x = from;
+  if (bneck.expanded != channels) {
+    x = ConvNormActivation(net, name + ".expand", x, {.outputs = bneck.expanded, .kernel = 1},
+                           bneck.activation);
+  }
+  x = ConvNormActivation(net, name + ".depthwise", x,
+                         {.outputs = bneck.expanded,
+                          .kernel = bneck.kernel,
+                          .stride = bneck.stride,
+                          .padding = bneck.kernel / 2,
+                          .groups = bneck.expanded},
+                         bneck.activation);
+  if (bneck.squeeze) {
+    x = net.SqueezeExcite(name + ".se", x, SqueezedChannels(bneck.expanded), Activation::kRelu,
+                          NetworkBuilder::Gate::kHardSigmoid);
+  }
+  x = net.ConvNorm(name + ".project", x, {.outputs = bneck.outputs, .kernel = 1}, kV3Epsilon);
+  return bneck.stride == 1 && channels == bneck.outputs ? net.Add(name + ".add", x, from) : x;
+}
+
+Graph BuildMobileNetV3(const std::string& name, const NetworkSize& size,
+                       std::span<const Bneck> bnecks, std::int64_t last) {
+  NetworkBuilder net(name, size);
+  ValueId x = ConvNormActivation(net, "conv1", net.input(),
+                                 {.outputs = 16, .kernel = 3, .stride = 2, .padding = 1}, kHs);
+  int index = 1;
+  for (const Bneck& bneck : bnecks) x = AddBneck(net, fmt::format("block{}", index++), x, bneck);
+  x = ConvNormActivation(net, "conv2", x, {.outputs = 6 * bnecks.back().outputs, .kernel = 1}, kHs);
+  x = net.Activate("fc1", net.Dense("fc1", net.GlobalAveragePool("pool", x), last), kHs);
+  net.Dense("fc2", net.Dropout("drop", x, 0.2F), size.classes);
+  return std::move(net).Take();
+}
+
+Graph BuildMobileNetV3Large(const NetworkSize& size) {
+  return BuildMobileNetV3("mobilenet_v3_large", size, kLargeBnecks, 1280);
+}
+Graph BuildMobileNetV3Small(const NetworkSize& size) {
+  return BuildMobileNetV3("mobilenet_v3_small", size, kSmallBnecks, 1024);
+}
+
+const NetworkRegistration kMobileNetV3Large({.name = "mobilenet_v3_large",
+                                             .variant = "",
+                                             .source = "Howard et al. 2019; torchvision",
+                                             .image = {3, 224, 224},
+                                             .small = {3, 64, 64},
+                                             .classes = 1000,
+                                             .build = BuildMobileNetV3Large});
+const NetworkRegistration kMobileNetV3Small({.name = "mobilenet_v3_small",
+                                             .variant = "",
+                                             .source = "Howard et al. 2019; torchvision",
+                                             .image = {3, 224, 224},
+                                             .small = {3, 64, 64},
+                                             .classes = 1000,
+                                             .build = BuildMobileNetV3Small});
+
+}  // namespace
+
+}  // namespace topdnn
