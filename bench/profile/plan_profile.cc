@@ -198,6 +198,7 @@ void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& 
   record.pass = NameOf(stage.pass);
   record.implementation = stage.kernel->implementation();
   for (const std::string& layer : stage.fused) record.implementation += "+" + layer;
+  record.framework_op = stage.framework_op;
   record.isa = stage.kernel->isa();
   SetWork(stage.work(), record);
   if (record.flops) HoldTo(CeilingOf(stage, threads, ceilings), record);

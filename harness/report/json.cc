@@ -270,6 +270,7 @@ Json ToJson(const Record& record) {
   json["pass"] = record.pass;
   json["regime"] = record.regime;
   json["implementation"] = record.implementation;
+  json["framework_op"] = TextOrNull(record.framework_op);
   json["isa"] = TextOrNull(record.isa);
   json["status"] = NameOf(record.status);
   json["reason"] = TextOrNull(record.reason);

@@ -34,6 +34,7 @@ struct Record {
   std::string pass;    // "forward", "backward_data", ..., "update", "reorder", "loss"
   std::string regime;  // "in-network", "isolated-hot", "isolated-cold"
   std::string implementation;
+  std::string framework_op;  // the operation of a framework that it stands for; empty: of none
   std::string isa;
   Status status = Status::kOk;
   std::string reason;  // required unless OK
