@@ -68,12 +68,14 @@ std::string FusionText(const Stage& stage) {
   return text;
 }
 
-void PrintStages(const Plan& plan, const std::string& backend, const Style& style) {
+// `mirrors`: the stages stand for operations of TensorFlow.
+void PrintStages(const Plan& plan, const std::string& backend, bool mirrors, const Style& style) {
   constexpr Table::Kind kFigure = Table::Kind::kFigure;
+  const std::string of_framework = "TensorFlow op";
   Table table({{.name = "#", .kind = Table::Kind::kRight},
                {.name = "stage"},
                {.name = "pass", .least = 16},
-               {.name = "op", .kind = Table::Kind::kWord, .rank = 3},
+               {.name = mirrors ? of_framework : "op", .kind = Table::Kind::kWord, .rank = 3},
                {.name = "implementation", .rank = 2},
                {.name = "layouts", .kind = Table::Kind::kText, .least = 10, .rank = 2},
                {.name = "MFLOP", .kind = kFigure},
@@ -84,7 +86,7 @@ void PrintStages(const Plan& plan, const std::string& backend, const Style& styl
     const Work work = stage.work();
     table.Add(
         {std::to_string(i), stage.name, WordsOf(std::string(NameOf(stage.pass))),
-         std::string(stage.op->kind()),
+         mirrors ? stage.framework_op : std::string(stage.op->kind()),
          (stage.backend == backend ? "" : stage.backend + " ") + stage.kernel->implementation(),
          LayoutsOf(*stage.kernel), static_cast<double>(work.flops) / 1e6,
          static_cast<double>(work.bytes) / kMiB, FusionText(stage)});
@@ -188,7 +190,11 @@ int RunPlan(PlanOptions options) {
       plan.threads(), static_cast<double>(workload.totals.macs) / 1e9, workload.totals.parameters);
   fmt::print("{}", Wrap(subject, style.width, 2));
   if (!choice.empty()) fmt::print("{}", Wrap(choice, style.width, 2));
-  PrintStages(plan, workload.backend, style);
+  const PlanRules* const rules = FindPlanRules(options.workload.plan);
+  if (rules != nullptr) {
+    fmt::print("{}", Wrap(fmt::format("as {} plans it", rules->source), style.width, 2));
+  }
+  PrintStages(plan, workload.backend, rules != nullptr, style);
   const bool failed = PrintFailures(plan, style);
   PrintCounts(plan, style);
   if (options.buffers) PrintBuffers(plan, style);

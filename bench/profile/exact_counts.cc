@@ -96,6 +96,7 @@ Json ExactCountsJson(const Plan& plan, const std::vector<RegionBlocks>& regions,
        {"network", "mode", "batch", "dtype", "backend", "threads", "data", "seed"}) {
     json["subject"][key] = subject.at(key);
   }
+  if (subject.contains("plan")) json["subject"]["plan"] = subject.at("plan");
   for (const char* key : {"brand", "vendor", "family", "model"}) {
     json["cpu"][key] = machine.at("cpu").at(key);
   }

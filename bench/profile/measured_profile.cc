@@ -50,13 +50,16 @@ nlohmann::ordered_json MachineJson(const Machine& machine, const std::vector<Cei
 
 // The options in which a replay must equal its recording.
 nlohmann::ordered_json SubjectOf(const ProfileOptions& options, const Workload& workload) {
-  return {{"network", workload.network},
-          {"batch", workload.batch},
-          {"dtype", workload.dtype},
-          {"backend", workload.backend},
-          {"threads", workload.plan->threads()},
-          {"mode", options.infer ? "inference" : "training"},
-          {"regime", options.regime}};
+  nlohmann::ordered_json subject = {{"network", workload.network},
+                                    {"batch", workload.batch},
+                                    {"dtype", workload.dtype},
+                                    {"backend", workload.backend},
+                                    {"threads", workload.plan->threads()},
+                                    {"mode", options.infer ? "inference" : "training"},
+                                    {"regime", options.regime}};
+  // (Older recordings do not name it.)
+  if (options.workload.plan != kBestPlan) subject["plan"] = options.workload.plan;
+  return subject;
 }
 
 ProfileSettings SettingsOf(const ProfileOptions& options, ProgressLine& progress) {

@@ -199,6 +199,7 @@ void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& 
   record.backend = stage.backend;
   record.implementation = stage.kernel->implementation();
   for (const std::string& layer : stage.fused) record.implementation += "+" + layer;
+  record.framework_op = stage.framework_op;
   record.isa = stage.kernel->isa();
   SetWork(stage.work(), record);
   if (record.flops) HoldTo(CeilingOf(stage, threads, ceilings), record);

@@ -109,6 +109,7 @@ Json KeyOfChecks(const WorkloadOptions& options, bool training) {
   return {{"network", options.network},
           {"training", training},
           {"backend", options.backend},
+          {"plan", options.plan},
           {"variants", VariantsOf(options)},
           {"fallback", options.fallback},
           {"dtype", options.dtype},

@@ -116,6 +116,8 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
              options.backend,
              "implementation of the operations; auto: oneDNN, with the fastest variant of each "
              "convolution in this network");
+  parser.Add(fmt::format("--plan {}", fmt::join(PlanNames(), "|")), options.plan,
+             "what plans the step: this program, or as TensorFlow does on oneDNN or on Eigen");
   parser.Add("--dtype f32|bf16|f16", options.dtype, "element type of activations");
   parser.Add("--threads", options.threads,
              "OpenMP threads (default: the CPUs allowed, within the control group's quota)");
@@ -187,7 +189,34 @@ std::size_t MemoryLimit() {
   return static_cast<std::size_t>(std::max<std::int64_t>(AvailableMemory(), 0));
 }
 
+const PlanRules* RulesOf(const WorkloadOptions& options, bool training) {
+  CheckName("plan", options.plan, PlanNames());
+  const PlanRules* rules = FindPlanRules(options.plan);
+  if (rules == nullptr) return nullptr;
+  // (The default backend says nothing.)
+  if (options.backend != "onednn" && options.backend != rules->backend) {
+    throw UsageError(
+        fmt::format("--plan {} with --backend {}: this plan runs on {}; leave "
+                    "--backend out",
+                    options.plan, options.backend, rules->backend));
+  }
+  if (options.dtype != "f32") {
+    throw UsageError(
+        fmt::format("--plan {} with --dtype {}: this plan is for f32 alone (it has no "
+                    "casts of weights); take --dtype f32",
+                    options.plan, options.dtype));
+  }
+  if (training && options.weight_decay != 0) {
+    throw UsageError(
+        fmt::format("--plan {} with --weight-decay: TensorFlow's update has none; "
+                    "leave --weight-decay out",
+                    options.plan));
+  }
+  return rules;
+}
+
 Workload PlanWorkload(const WorkloadOptions& options, bool training) {
+  const PlanRules* rules = RulesOf(options, training);
   // A choice of `auto` consists of variants of oneDNN (network_choice.h).
   const bool chosen = options.backend == kAutoBackend && options.variants;
   if (!chosen) CheckName("backend", options.backend, Backends());
@@ -198,7 +227,9 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   }
   PlanRequest request;
   request.dropout = options.dropout;
+  request.rules = rules;
   request.backend = chosen ? "onednn" : options.backend;
+  if (rules != nullptr) request.backend = rules->backend;
   request.variants = options.variants.value_or(request.variants);
   request.training = training;
   request.type = *ParseDataType(options.dtype);
@@ -208,7 +239,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   request.memory_limit = MemoryLimit();
 
   Workload workload{.network = options.network,
-                    .backend = options.backend,
+                    .backend = rules == nullptr ? options.backend : request.backend,
                     .dtype = options.dtype,
                     .batch = 0,
                     .image = {},

@@ -33,6 +33,7 @@ struct WorkloadOptions {
   std::string network;  // of the zoo, or a path that ends in .onnx
   std::string weights;  // an .npz or .safetensors file; empty: the network's own, or drawn
   std::string backend = "onednn";
+  std::string plan = std::string(kBestPlan);  // a name of PlanNames()
   // PlanRequest::variants: the choice of `auto` (network_choice.h).
   std::optional<std::map<LayerPass, std::vector<std::string>>> variants = {};
   std::string dtype = "f32";
@@ -98,6 +99,10 @@ struct Workload {
   std::vector<ImportedInput> inputs;
   std::vector<NetworkOutput> outputs;
 };
+
+// The rules that --plan names; nullptr: the best plan. Throws UsageError for an unknown name and
+// for options that the rules do not have.
+const PlanRules* RulesOf(const WorkloadOptions& options, bool training);
 
 // Builds and plans the network. Throws UsageError, also if the plan does not fit in memory,
 // KernelFailed unless `reports_failures`, and InputError for damaged weights.

@@ -271,6 +271,7 @@ Json ToJson(const Record& record) {
   json["regime"] = record.regime;
   json["backend"] = TextOrNull(record.backend);
   json["implementation"] = record.implementation;
+  json["framework_op"] = TextOrNull(record.framework_op);
   json["isa"] = TextOrNull(record.isa);
   json["status"] = NameOf(record.status);
   json["reason"] = TextOrNull(record.reason);

@@ -146,6 +146,12 @@ const std::vector<StageColumn>& StageColumns() {
       {"implementation",
        {.name = "implementation", .least = 14, .rank = 2},
        [](const Row& row) -> Cell { return row.implementation; }},
+      {"framework_op",
+       {.name = "framework op", .least = 14, .rank = 2},
+       [](const Row& row) {
+         return OfStage(row, [](const Record& stage) { return stage.framework_op; });
+       },
+       Usual::kNever},
       {"status", {.name = "status", .kind = Kind::kWord}, StatusCell},
       {"reason",
        {.name = "reason", .kind = Kind::kText, .least = 24, .rank = 2},

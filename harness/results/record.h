@@ -35,6 +35,7 @@ struct Record {
   std::string regime;   // "in-network", "isolated-hot", "isolated-cold"
   std::string backend;  // whose code runs: "onednn", "native"; empty: not a kernel
   std::string implementation;
+  std::string framework_op;  // the operation of a framework that it stands for; empty: of none
   std::string isa;
   Status status = Status::kOk;
   std::string reason;  // required unless OK

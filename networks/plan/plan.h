@@ -81,6 +81,9 @@ struct Stage {
   std::map<Arg, BufferId> buffers;
   std::vector<std::string> fused;  // further layers whose forward pass this stage computes
   std::string not_fused;           // why the next layer is not fused: "layer: reason"; or empty
+  // The operation of the framework whose rules the plan follows (planning/framework_op.h); empty:
+  // the plan follows none, or the framework has no such operation.
+  std::string framework_op = {};
 
   // Arithmetic of the operation, and the traffic of this kernel's operands.
   Work work() const;

@@ -95,7 +95,7 @@ class Fuser {
     if (!folds) fused = unit.op->FusedWith(*next.op);
     const bool chains = fused == nullptr && !request_.training;
     if (chains) fused = unit.op->ChainedWith(*next.op);
-    if (fused == nullptr) return false;
+    if (fused == nullptr || !IsAllowed(unit, *next.op)) return false;
     const bool adds = next.inputs.size() > 1;
     std::string why;
     if (readers.size() > 1 || IsOutput(graph_, result_, unit.result)) {
@@ -114,13 +114,23 @@ class Fuser {
     if (adds) unit.sum = OtherSource(unit, next);
     if (folds) (unit.chained ? unit.chained_norm : unit.norm) = index;
     if (chains) unit.chained = index;
-    unit.own_backward = request_.training && fused->Find({Pass::kBackwardData}, Arg::kWorkspace) &&
+    unit.own_backward = request_.training && request_.rules == nullptr &&
+                        fused->Find({Pass::kBackwardData}, Arg::kWorkspace) &&
                         !unit.op->Find({Pass::kBackwardData}, Arg::kWorkspace);
     unit.op = std::move(fused);
     unit.fused.push_back(index);
     unit.result = next.output;
     consumed_[index] = true;
     return true;
+  }
+
+  // Whether the rules of the plan, if there are any, fuse the next layer, too.
+  bool IsAllowed(const ForwardUnit& unit, const Op& next) const {
+    if (request_.rules == nullptr) return true;
+    std::vector<std::string_view> kinds;
+    for (const int node : unit.fused) kinds.push_back(NodeAt(node).op->kind());
+    kinds.push_back(next.kind());
+    return request_.rules->Fuses(*NodeAt(unit.node).op, kinds, request_.training);
   }
 
   ValueId OtherSource(const ForwardUnit& unit, const GraphNode& add) const {

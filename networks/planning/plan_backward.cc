@@ -92,6 +92,7 @@ class BackwardPlanner {
     const auto* pool = dynamic_cast<const PoolOp*>(step.op.get());
     if (pool == nullptr || pool->algorithm() != PoolAlgorithm::kMax) return;
     if (draft_.forward_workspaces.at(step.node) != "onednn") return;
+    if (draft_.request.rules != nullptr) return;
     const std::optional<int> node = FusedReluOf(step.sources.front());
     if (!node || !needed_[step.sources.front()]) return;
     const float bound = dynamic_cast<const ReluOp&>(*draft_.NodeAt(*node).op).bound();

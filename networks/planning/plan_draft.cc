@@ -57,6 +57,26 @@ std::vector<std::string> PlanDraft::Backends() const {
   return backends;
 }
 
+std::vector<std::string> PlanDraft::BackendsOf(const Op& op) const {
+  std::vector<std::string> backends = Backends();
+  if (request.rules != nullptr && request.rules->RunsOnEigen(op.kind())) {
+    backends.insert(backends.begin(), "eigen");
+  }
+  return backends;
+}
+
+LayoutPreferences PlanDraft::ByRules(const Op& op, const Execution& execution,
+                                     LayoutPreferences preferences) const {
+  if (request.rules == nullptr || !request.rules->channels_last) return preferences;
+  if (op.layout_policy() != LayoutPolicy::kChooses) return preferences;
+  preferences.preferred.clear();
+  for (const Operand& operand : op.Operands(execution)) {
+    const Layout layout = RequiredLayout(op, operand, execution.training);
+    if (!layout.is_any()) preferences.required.insert({operand.arg, layout});
+  }
+  return preferences;
+}
+
 KernelOrRefusal PlanDraft::Ask(const std::string& backend, const std::shared_ptr<const Op>& op,
                                const Execution& execution, const Layouts& layouts) const {
   return MakeKernel(backend, {op, execution, request.threads, layouts, ""});
@@ -132,10 +152,10 @@ Offered PlanDraft::Choose(const std::string& layer, const std::shared_ptr<const 
     return *std::move(offered);
   }
   std::optional<Refusal> why;
-  for (const std::string& backend : Backends()) {
+  const LayoutPreferences ruled = ByRules(*op, execution, preferences);
+  for (const std::string& backend : BackendsOf(*op)) {
     if (!preferences.backend.empty() && backend != preferences.backend) continue;
-    if (auto offered =
-            ChooseOn(backend, {op, execution, request.threads, {}, ""}, preferences, why)) {
+    if (auto offered = ChooseOn(backend, {op, execution, request.threads, {}, ""}, ruled, why)) {
       return *std::move(offered);
     }
   }

@@ -82,6 +82,8 @@ class PlanDraft {
   // The request's backend and its fallbacks, each before topdnn's own code for what it lacks, in
   // order of preference.
   std::vector<std::string> Backends() const;
+  // The same for an operation, which may run elsewhere by the rules.
+  std::vector<std::string> BackendsOf(const Op& op) const;
   KernelOrRefusal Ask(const std::string& backend, const std::shared_ptr<const Op>& op,
                       const Execution& execution, const Layouts& layouts) const;
   // A kernel from the first backend that has one, in that backend's own layouts. Throws PlanError
@@ -102,6 +104,9 @@ class PlanDraft {
   void AddStage(int node, Stage stage, std::set<Arg> parameters = {});
 
  private:
+  // The preferences with the layouts that the rules require.
+  LayoutPreferences ByRules(const Op& op, const Execution& execution,
+                            LayoutPreferences preferences) const;
   // Asks one backend. The preferences override the layouts of `request`.
   static std::optional<Offered> ChooseOn(const std::string& backend, const KernelRequest& request,
                                          const LayoutPreferences& preferences,

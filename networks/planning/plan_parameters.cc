@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "kernels/batchnorm/batchnorm.h"
@@ -32,6 +33,13 @@ BufferId ParameterPlanner::Part(int node, BufferId parent, const TensorDesc& des
 }
 
 TensorDesc ParameterPlanner::DescOf(int node, const Parameter& spec) const {
+  if (IsStoredByRules()) {
+    const Op& op = *draft_.NodeAt(node).op;
+    // (The operand of a layer on images has their dimensions.)
+    const auto operand = op.Find(draft_.ExecutionOf(Pass::kForward), spec.arg);
+    const Shape& shape = operand ? operand->shape : spec.shape;
+    return {shape, draft_.ParameterType(), StoredLayout(op, shape)};
+  }
   const auto gradient = draft_.gradient_parameters.find({node, spec.arg});
   if (gradient != draft_.gradient_parameters.end()) return gradient->second;
   const auto forward = draft_.forward_parameters.find({node, spec.arg});
@@ -171,22 +179,35 @@ void ParameterPlanner::PlanUpdates() {
   }
 }
 
+bool ParameterPlanner::IsStoredByRules() const {
+  const PlanRules* rules = draft_.request.rules;
+  return draft_.request.training && rules != nullptr && rules->channels_last;
+}
+
 // The gradient of a cancelled parameter is computed, because the kernel always does, but nothing
-// reads it.
-BufferId ParameterPlanner::GradientFor(const StageDraft& stage, Arg arg, std::size_t parameter) {
-  if (!parameters_[parameter].cancelled) return parameters_[parameter].gradient;
-  return draft_.NewBuffer(fmt::format("{}.{}", stage.stage.name, NameOf(arg)),
-                          stage.stage.kernel->Find(arg)->desc, BufferRole::kGradient);
+// reads it. By the rules of a framework, a kernel may write a gradient in another layout than that
+// of the parameter; then `after` gets the reorder.
+BufferId ParameterPlanner::GradientFor(const StageDraft& stage, Arg arg, std::size_t parameter,
+                                       std::vector<Stage>& after) {
+  const TensorDesc& written = stage.stage.kernel->Find(arg)->desc;
+  const PlanParameter& of = parameters_[parameter];
+  if (!of.cancelled && written == draft_.DescOf(of.gradient)) return of.gradient;
+  const std::string name = fmt::format("{}.{}", stage.stage.name, NameOf(arg));
+  const BufferId buffer = draft_.NewBuffer(name, written, BufferRole::kGradient);
+  if (!of.cancelled) after.push_back(draft_.ReorderStage(name, buffer, of.gradient));
+  return buffer;
 }
 
 std::vector<Stage> ParameterPlanner::Bind() {
   std::map<std::pair<int, Arg>, PlanDraft::Copies> copies;
   std::vector<Stage> stages;
   for (StageDraft& draft : draft_.stages) {
+    std::vector<Stage> after;
     for (const Arg arg : draft.parameters) {
       const Op& op = *draft_.graph.nodes()[draft.node].op;
       if (const auto parameter = ParameterOfGradient(op, arg)) {
-        draft.stage.buffers[arg] = GradientFor(draft, arg, index_.at({draft.node, *parameter}));
+        draft.stage.buffers[arg] =
+            GradientFor(draft, arg, index_.at({draft.node, *parameter}), after);
         continue;
       }
       if (const auto found = prepared_buffers_.find({draft.node, arg});
@@ -196,7 +217,9 @@ std::vector<Stage> ParameterPlanner::Bind() {
       }
       const TensorDesc& wanted = draft.stage.kernel->Find(arg)->desc;
       PlanDraft::Copies& have = copies[{draft.node, arg}];
-      if (have.empty()) have = {parameters_[index_.at({draft.node, arg})].value};
+      // (Each operation of a framework reorders for itself.)
+      if (have.empty() || IsStoredByRules())
+        have = {parameters_[index_.at({draft.node, arg})].value};
       const auto found = std::find_if(have.begin(), have.end(),
                                       [&](BufferId copy) { return draft_.DescOf(copy) == wanted; });
       if (found == have.end()) {
@@ -209,6 +232,7 @@ std::vector<Stage> ParameterPlanner::Bind() {
       }
     }
     stages.push_back(std::move(draft.stage));
+    std::move(after.begin(), after.end(), std::back_inserter(stages));
   }
   return stages;
 }

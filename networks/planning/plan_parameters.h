@@ -50,7 +50,10 @@ class ParameterPlanner {
   BufferId Part(int node, BufferId parent, const TensorDesc& desc, std::size_t offset,
                 const std::string& what);
   BufferId LearningRate(const TensorDesc& desc);
-  BufferId GradientFor(const StageDraft& stage, Arg arg, std::size_t parameter);
+  // Whether the plan's rules store the layer's weights in a layout of their own.
+  bool IsStoredByRules() const;
+  BufferId GradientFor(const StageDraft& stage, Arg arg, std::size_t parameter,
+                       std::vector<Stage>& after);
 
   PlanDraft& draft_;
   const std::set<std::pair<int, Arg>> cancelled_;  // per node and role

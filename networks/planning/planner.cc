@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "kernels/kernel/native.h"
+#include "networks/planning/framework_op.h"
 #include "networks/planning/plan_draft.h"
 #include "networks/planning/plan_parameters.h"
 #include "networks/planning/plan_steps.h"
@@ -68,12 +69,13 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request) {
     PlanLoss(draft);
     PlanBackward(draft);
   }
-  DropCopiesOfConcats(draft);
+  if (request.rules == nullptr) DropCopiesOfConcats(draft);
   ParameterPlanner parameters(draft);
   parameters.Settle();
   if (request.training) parameters.PlanUpdates();
   PlanContents contents;
   contents.stages = parameters.Bind();
+  if (request.rules != nullptr) NameFrameworkOps(contents.stages, *request.rules);
   contents.network = graph.name();
   contents.threads = request.threads;
   for (ValueId input = 0; input < graph.inputs(); ++input) {

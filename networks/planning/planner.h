@@ -13,6 +13,7 @@
 #include "networks/graph/graph.h"
 #include "networks/parameters/optimizer.h"
 #include "networks/plan/plan.h"
+#include "networks/planning/plan_rules.h"
 
 namespace topdnn {
 
@@ -25,7 +26,9 @@ struct PlanRequest {
   DataType type = DataType::kF32;
   int threads = 1;
   Optimizer optimizer;
-  // Fuses the layers that the backend can fuse (see fusion.h).
+  // The rules of a framework that the plan mirrors. nullptr: the best plan for the backend.
+  const PlanRules* rules = nullptr;
+  // Fuses the layers that the backend can fuse (see fusion.h) and that the rules allow.
   bool fuse = true;
   // Training draws dropout masks. Inference never does.
   bool dropout = true;
@@ -55,6 +58,10 @@ struct PlanRequest {
 // makes a copy in it once per step. In bf16 these stages make the working copies of the f32
 // parameters. An inference plan stores a parameter as its kernel reads it, or row-major if the
 // kernel reads a prepared form (PreparedParameters in plan.h).
+//
+// With the rules of a framework (plan_rules.h), activations, weights and fusions are as there, each
+// stage names the framework's operation, and what only this planner does is left out:
+// concatenations in place, and the gradient of a ReLU on the result of a max pooling.
 std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request);
 
 }  // namespace topdnn

@@ -53,6 +53,22 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCommand{{"profile", "cnn", "--iterations", "0x10"}, "--iterations 0x10"}));
 
 INSTANTIATE_TEST_SUITE_P(
+    Plans, RefusedValueTest,
+    testing::Values(
+        RefusedCommand{{"plan", "cnn", "--plan", "tensorflw"},
+                       "no plan 'tensorflw'; did you mean tensorflow?; there are: best tensorflow "
+                       "tensorflow-eigen"},
+        RefusedCommand{{"sweep", "--plan", "torch", "--out", "nowhere"}, "there are: best"},
+        RefusedCommand{{"plan", "cnn", "--plan", "tensorflow", "--backend", "openblas"},
+                       "--plan tensorflow with --backend openblas: this plan runs on onednn"},
+        RefusedCommand{{"plan", "cnn", "--plan", "tensorflow-eigen", "--backend", "auto"},
+                       "--plan tensorflow-eigen with --backend auto: this plan runs on eigen"},
+        RefusedCommand{{"profile", "cnn", "--plan", "tensorflow", "--dtype", "bf16"},
+                       "take --dtype f32"},
+        RefusedCommand{{"profile", "cnn", "--plan", "tensorflow", "--weight-decay", "0.1"},
+                       "leave --weight-decay out"}));
+
+INSTANTIATE_TEST_SUITE_P(
     Empty, RefusedValueTest,
     testing::Values(RefusedCommand{{"profile", "cnn", "--threads", ""}, "--threads: is empty"},
                     RefusedCommand{{"profile", "cnn", "--threads="}, "--threads"},

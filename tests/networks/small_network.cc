@@ -64,6 +64,7 @@ void ExpectStagesAgree(Plan& plan) {
 void ExpectStepAgrees(const std::string& name, const PlanRequest& request, double tolerance) {
   PlanRequest by_reference = request;
   by_reference.backend = "reference";
+  by_reference.rules = nullptr;
   const auto plan = MakeSmall(name, request, ParameterDraw::kComparison);
   const auto reference = MakeSmall(name, by_reference, ParameterDraw::kComparison);
   plan->Run();

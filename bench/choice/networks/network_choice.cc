@@ -443,6 +443,7 @@ std::string ChooseInNetwork(WorkloadOptions& options, bool training) {
 
 std::string ChooseInNetworkWith(SelectionCache& cache, WorkloadOptions& options, bool training) {
   if (options.backend != kAutoBackend) return "";
+  RulesOf(options, training);
   const WorkloadOptions own = WithOwnChoice(options);
   Workload planned = PlanWorkload(own, training);
   const std::vector<LayerOfPass> layers = LayersWithVariants(*planned.plan);

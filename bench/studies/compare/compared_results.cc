@@ -85,8 +85,9 @@ StageTimes StageOf(const Json& json, std::string name, std::string pass,
 
 // ---- Sweeps.
 
-constexpr const char* kConfiguration[] = {"network", "mode",     "batch",     "dtype",  "backend",
-                                          "threads", "prefetch", "placement", "regime", "isa"};
+constexpr const char* kConfiguration[] = {"network", "mode",    "batch",    "dtype",
+                                          "backend", "threads", "prefetch", "placement",
+                                          "regime",  "isa",     "plan"};
 
 std::string ConfigurationOf(const Json& json) {
   std::string text;
@@ -94,7 +95,8 @@ std::string ConfigurationOf(const Json& json) {
     const auto found = json.find(key);
     if (found == json.end() || found->is_null()) continue;
     const std::string value = found->is_string() ? found->get<std::string>() : found->dump();
-    if (value == "in-network" || value == "any") continue;  // the usual regime and ISA
+    // (the usual regime, ISA and plan)
+    if (value == "in-network" || value == "any" || value == "best") continue;
     const bool plain = std::string_view(key) == "network" || std::string_view(key) == "mode" ||
                        std::string_view(key) == "dtype" || std::string_view(key) == "backend";
     text +=

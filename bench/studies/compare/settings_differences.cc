@@ -28,6 +28,7 @@ constexpr Setting kSettings[] = {
     {"/batch", "batch"},
     {"/dtype", "dtype"},
     {"/backend", "backend"},
+    {"/plan", "plan"},
     {"/threads", "threads"},
     {"/regime", "regime"},
     {"/library", "the framework's oneDNN"},

@@ -11,6 +11,7 @@
 #include "bench/workload/network_source.h"
 #include "bench/workload/placement.h"
 #include "kernels/kernel/registry.h"
+#include "networks/planning/plan_rules.h"
 
 namespace topdnn {
 
@@ -75,6 +76,12 @@ const std::vector<SweepAxis>& SweepAxes() {
        .help = "implementations of the operations",
        .usual = "onednn",
        .choices = BackendNames()},
+      {.key = "plan",
+       .option = "--plan",
+       .values = "best,tensorflow",
+       .help = "what plans the step",
+       .usual = std::string(kBestPlan),
+       .choices = PlanNames()},
       {.key = "threads",
        .option = "--threads",
        .values = "1,2",

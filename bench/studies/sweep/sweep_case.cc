@@ -6,6 +6,7 @@
 #include <random>
 
 #include "bench/formats/checksum.h"
+#include "networks/planning/plan_rules.h"
 
 namespace topdnn {
 
@@ -48,6 +49,7 @@ std::string IdOf(const SweepCase& one, const CaseSettings& settings) {
   name += fmt::format("-{}-p{}", value("placement"), value("prefetch"));
   if (value("regime") != "in-network") name += "-" + value("regime");
   if (value("isa") != "any") name += "-" + value("isa");
+  if (value("plan") != kBestPlan) name += "-" + value("plan");
   if (one.repeat > 1) name += fmt::format("-r{}", one.repeat);
   const std::string whole =
       Json(one.values).dump() + Json(settings).dump() + std::to_string(one.repeat);
@@ -70,7 +72,7 @@ std::vector<std::string> ArgumentsOf(const SweepCase& one, const CaseSettings& s
   const CaseValues& values = one.values;
   std::vector<std::string> arguments = {"profile", values.at("network"), "--" + values.at("mode"),
                                         "--no-isolated"};
-  for (const char* key : {"batch", "dtype", "backend", "placement", "prefetch", "regime"}) {
+  for (const char* key : {"batch", "dtype", "backend", "plan", "placement", "prefetch", "regime"}) {
     arguments.push_back(fmt::format("--{}", key));
     arguments.push_back(values.at(key));
   }
