@@ -48,11 +48,7 @@ constexpr std::size_t kRuntimes = 8;
 std::size_t runtime_count = 0;
 std::uint64_t team_address[kRuntimes * kTeams];  // the functions of each; 0: it lacks one
 
-// The range of its code; empty if it is linked into the program.
-struct Runtime {
-  std::uint64_t low, high;
-};
-Runtime runtimes[kRuntimes];
+AddressRange runtimes[kRuntimes];  // their code; empty if linked into the program
 
 std::mutex mutex;            // protects the following
 std::set<int> pool;          // threads known to belong to libgomp
@@ -112,41 +108,18 @@ Context* Join() {
   return own;
 }
 
-// Callback of dl_iterate_phdr: finds the executable segment that holds the GOMP_parallel of the
-// last of the runtimes, and collects the paths of all libgomp in `paths`.
-int FindRuntime(dl_phdr_info* object, std::size_t, void* paths) {
-  const std::string path = object->dlpi_name;
-  if (path.substr(path.rfind('/') + 1).starts_with("libgomp")) {
-    static_cast<std::vector<std::string>*>(paths)->push_back(path);
-  }
-  const std::uint64_t parallel = team_address[(runtime_count - 1) * kTeams];
-  for (int k = 0; k < object->dlpi_phnum; ++k) {
-    const auto& segment = object->dlpi_phdr[k];
-    const std::uint64_t low = object->dlpi_addr + segment.p_vaddr;
-    const std::uint64_t high = low + segment.p_memsz;
-    const auto inside = [=](std::uint64_t address) { return address >= low && address < high; };
-    if (segment.p_type != PT_LOAD || !inside(parallel)) continue;
-    if (inside(AddressOf(&RunTeamCall))) continue;  // linked into this program
-    runtimes[runtime_count - 1] = {low, high};
-  }
-  return 0;
-}
-
-// Adds the runtime that `library` has, unless it is known. Returns the paths of all libgomp.
-std::vector<std::string> AddRuntime(void* library) {
-  std::vector<std::string> paths;
-  const std::uint64_t parallel = AddressOf(dlsym(library, kTeamNames[0]));
-  for (std::size_t r = 0; r < runtime_count; ++r) {
-    if (team_address[r * kTeams] == parallel) return paths;
-  }
-  if (parallel == 0 || runtime_count == kRuntimes) return paths;
-  std::uint64_t* const addresses = team_address + runtime_count * kTeams;
-  for (std::size_t k = 0; k < kTeams; ++k) {
-    addresses[k] = AddressOf(dlsym(library, kTeamNames[k]));
-  }
-  runtimes[runtime_count++] = {0, 0};
-  dl_iterate_phdr(FindRuntime, &paths);
-  return paths;
+// Adds the runtime whose functions `library` gives, unless it is known.
+void AddRuntime(void* library) {
+  void* const parallel = dlsym(library, kTeamNames[0]);
+  dl_find_object object = {};
+  if (parallel == nullptr || IsSpecial(AddressOf(parallel)) || runtime_count == kRuntimes) return;
+  if (_dl_find_object(parallel, &object) != 0) return;
+  std::transform(kTeamNames, kTeamNames + kTeams, team_address + runtime_count * kTeams,
+                 [library](const char* name) { return AddressOf(dlsym(library, name)); });
+  AddressRange& range = runtimes[runtime_count++];
+  range = {AddressOf(object.dlfo_map_start), AddressOf(object.dlfo_map_end)};
+  const std::uint64_t ours = AddressOf(&RunTeamCall);
+  if (ours >= range.low && ours < range.high) range = {0, 0};  // linked into this program
 }
 
 // In a thread of a team that shows which threads belong to libgomp.
@@ -159,25 +132,23 @@ void ShowThread(void* others) {
 }  // namespace
 
 bool IsTeamRuntime(std::uint64_t address) noexcept {
-  return std::any_of(runtimes, runtimes + runtime_count, [address](const Runtime& runtime) {
-    return address >= runtime.low && address < runtime.high;
-  });
+  const auto in = [=](const AddressRange& r) { return address >= r.low && address < r.high; };
+  return std::any_of(runtimes, runtimes + runtime_count, in);
 }
 
+// (The copies stay open: nothing unloads libgomp while its threads wait.)
 void PrepareTeams() {
   runtime_count = 0;
-  for (const std::string& path : AddRuntime(RTLD_DEFAULT)) {
-    void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (library == nullptr) continue;
-    AddRuntime(library);
-    dlclose(library);
+  AddRuntime(RTLD_DEFAULT);
+  for (link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
+    if (std::string(object->l_name).find("/libgomp") == std::string::npos) continue;
+    AddRuntime(dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD));
   }
 }
 
 bool IsSpecial(std::uint64_t address) noexcept {
-  return address == AddressOf(&RunTeamCall) ||
-         std::find(team_address, team_address + runtime_count * kTeams, address) !=
-             team_address + runtime_count * kTeams;
+  auto* const end = team_address + runtime_count * kTeams;
+  return address == AddressOf(&RunTeamCall) || std::find(team_address, end, address) != end;
 }
 
 std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
