@@ -255,12 +255,13 @@ TEST(CApiTest, CountersCoverAllThreads) {
   std::atomic<bool> go{false};
   std::atomic<std::uint64_t> worked{0};
   std::thread before([&] {
-    while (!go) std::this_thread::yield();
+    go.wait(false);  // without CPU time
     worked += Work();
   });
   const std::uint64_t process = Nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
   ASSERT_EQ(topdnn_counters_start(counters), 0);
   go = true;
+  go.notify_one();
   worked += Work();
   std::thread([&] { worked += Work(); }).join();
   before.join();
