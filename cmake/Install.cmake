@@ -1,7 +1,10 @@
-# cmake --install: four components, which cmake/Packages.cmake makes Debian packages of.
+# cmake --install: six components, which cmake/Packages.cmake makes Debian packages of.
 #   program  the program with its Eigen libraries, the completion and the manual page
 #   mpi      the library that `topdnn scale` loads (only with MPI)
-#   harness  the harness as a separate library, with its CMake package and pkg-config's file
+#   harness  the harness as a separate library, with its CMake package and pkg-config's file, and
+#            the header of its C interface
+#   library  libtopdnn.so, the harness for programs in C and Python
+#   python   the Python module `topdnn`, which loads it
 #   plugin   the header that plug-ins are compiled with
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -48,7 +51,7 @@ set_target_properties(topdnn_harness_archive PROPERTIES OUTPUT_NAME topdnn_harne
 install(TARGETS topdnn_harness_archive
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT harness)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/harness DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/topdnn
-        COMPONENT harness FILES_MATCHING PATTERN "*.h")
+        COMPONENT harness FILES_MATCHING PATTERN "*.h" PATTERN "c_api" EXCLUDE)
 file(RELATIVE_PATH harness_headers ${CMAKE_INSTALL_FULL_LIBDIR}
      ${CMAKE_INSTALL_FULL_INCLUDEDIR}/topdnn)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/topdnn-harness.pc.in
@@ -70,6 +73,18 @@ install(FILES ${CMAKE_BINARY_DIR}/installed/topdnn-config.cmake
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/harness
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libtopdnn-harness-dev/examples COMPONENT harness)
 
+# The harness for C and Python: #include <topdnn/harness.h>, -ltopdnn, `import topdnn`. (Debian's
+# Python looks for packages' modules in dist-packages.)
+install(TARGETS topdnn_shared
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT harness)
+install(FILES ${CMAKE_SOURCE_DIR}/harness/c_api/topdnn/harness.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/topdnn COMPONENT harness)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/harness/c_api/python/topdnn
+        DESTINATION lib/python3/dist-packages COMPONENT python FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/python/
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/python3-topdnn/examples COMPONENT python
+        FILES_MATCHING PATTERN "*.py")
+
 # The interface of plug-ins: #include <topdnn/plugin.h>.
 install(FILES ${CMAKE_SOURCE_DIR}/kernels/plugin/topdnn/plugin.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/topdnn COMPONENT plugin)
@@ -78,4 +93,4 @@ install(FILES ${CMAKE_SOURCE_DIR}/examples/conv.c
 
 # Everything that is installed, without the tests.
 add_custom_target(topdnn_installed)
-add_dependencies(topdnn_installed topdnn topdnn_eigen_libraries topdnn_harness_archive)
+add_dependencies(topdnn_installed topdnn topdnn_eigen_libraries topdnn_harness_archive topdnn_shared)

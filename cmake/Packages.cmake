@@ -20,7 +20,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
     GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/PackageFiles.cmake)
-set(CPACK_COMPONENTS_ALL program harness plugin)
+set(CPACK_COMPONENTS_ALL program harness library python plugin)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -54,13 +54,35 @@ endif()
 set(CPACK_DEBIAN_HARNESS_PACKAGE_NAME libtopdnn-harness-dev)
 set(CPACK_DEBIAN_HARNESS_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_HARNESS_PACKAGE_DEPENDS
-    "libfmt-dev, libhwloc-dev, libpfm4-dev, libzydis-dev, nlohmann-json3-dev")
+    "libtopdnn0 (= ${package_version}), libfmt-dev, libhwloc-dev, libpfm4-dev, libzydis-dev, nlohmann-json3-dev")
 set(CPACK_DEBIAN_HARNESS_PACKAGE_RECOMMENDS "g++, cmake | pkg-config")
 set(CPACK_DEBIAN_HARNESS_DESCRIPTION "library that measures any callable: times, counters, ceilings
 The harness of topdnn as a static library, with its headers: clocks, perf
 events, an exact instruction counter, steady state, disturbance, Top-Down
 tables, measured ceilings and reports. CMake's target topdnn::harness and
 pkg-config's topdnn-harness have the flags.")
+
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libtopdnn0)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
+# (CPack's own file of shlibs is for all packages or for none)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/shlibs CONTENT
+     "libtopdnn 0 libtopdnn0 (>= ${PROJECT_VERSION})\n")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/shlibs)
+set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "library that measures programs in C and Python
+Times of stages with a verdict, counters over all threads of a process, and
+exact counts of a function: the harness of topdnn with an interface in C.")
+
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-topdnn)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+    "python3 (>= 3.9), libtopdnn0 (= ${package_version})")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "topdnn, python3-numpy")
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION "Python module that measures stages of a program
+Times of stages with a verdict, counters over all threads of the process,
+and exact counts of a function, for any Python program: NumPy, PyTorch or
+plain code.")
 
 set(CPACK_DEBIAN_PLUGIN_PACKAGE_NAME libtopdnn-plugin-dev)
 set(CPACK_DEBIAN_PLUGIN_PACKAGE_ARCHITECTURE all)

@@ -42,11 +42,13 @@ constexpr const char* kTeamNames[] = {"GOMP_parallel",
                                       "GOMP_teams_reg"};
 constexpr std::size_t kOpaque = 11;
 constexpr std::size_t kTeams = std::size(kTeamNames);
-std::uint64_t team_address[kTeams];
 
-// The range of libgomp's code; empty if it is linked into the program.
-std::uint64_t runtime_low = 0;
-std::uint64_t runtime_high = 0;
+// A process may have several libgomp: Python's wheels bring renamed copies (libgomp-a34b3233.so.1).
+constexpr std::size_t kRuntimes = 8;
+std::size_t runtime_count = 0;
+std::uint64_t team_address[kRuntimes * kTeams];  // the functions of each; 0: it lacks one
+
+AddressRange runtimes[kRuntimes];  // their code; empty if linked into the program
 
 std::mutex mutex;            // protects the following
 std::set<int> pool;          // threads known to belong to libgomp
@@ -106,38 +108,47 @@ Context* Join() {
   return own;
 }
 
-// Callback of dl_iterate_phdr: finds the executable segment that holds GOMP_parallel.
-int FindRuntime(dl_phdr_info* object, std::size_t, void*) {
-  for (int k = 0; k < object->dlpi_phnum; ++k) {
-    const auto& segment = object->dlpi_phdr[k];
-    const std::uint64_t low = object->dlpi_addr + segment.p_vaddr;
-    const std::uint64_t high = low + segment.p_memsz;
-    const auto inside = [=](std::uint64_t address) { return address >= low && address < high; };
-    if (segment.p_type != PT_LOAD || !inside(team_address[0])) continue;
-    if (inside(AddressOf(&RunTeamCall))) return 1;  // linked into this program
-    runtime_low = low;
-    runtime_high = high;
-    return 1;
-  }
-  return 0;
+// Adds the runtime whose functions `library` gives, unless it is known.
+void AddRuntime(void* library) {
+  void* const parallel = dlsym(library, kTeamNames[0]);
+  dl_find_object object = {};
+  if (parallel == nullptr || IsSpecial(AddressOf(parallel)) || runtime_count == kRuntimes) return;
+  if (_dl_find_object(parallel, &object) != 0) return;
+  std::transform(kTeamNames, kTeamNames + kTeams, team_address + runtime_count * kTeams,
+                 [library](const char* name) { return AddressOf(dlsym(library, name)); });
+  AddressRange& range = runtimes[runtime_count++];
+  range = {AddressOf(object.dlfo_map_start), AddressOf(object.dlfo_map_end)};
+  const std::uint64_t ours = AddressOf(&RunTeamCall);
+  if (ours >= range.low && ours < range.high) range = {0, 0};  // linked into this program
+}
+
+// In a thread of a team that shows which threads belong to libgomp.
+void ShowThread(void* others) {
+  const std::lock_guard lock(mutex);
+  pool.insert(ThreadId());
+  static_cast<std::set<int>*>(others)->erase(ThreadId());
 }
 
 }  // namespace
 
 bool IsTeamRuntime(std::uint64_t address) noexcept {
-  return address >= runtime_low && address < runtime_high;
+  const auto in = [=](const AddressRange& r) { return address >= r.low && address < r.high; };
+  return std::any_of(runtimes, runtimes + runtime_count, in);
 }
 
+// (The copies stay open: nothing unloads libgomp while its threads wait.)
 void PrepareTeams() {
-  for (std::size_t k = 0; k < kTeams; ++k) {
-    team_address[k] = AddressOf(dlsym(RTLD_DEFAULT, kTeamNames[k]));
+  runtime_count = 0;
+  AddRuntime(RTLD_DEFAULT);
+  for (link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
+    if (std::string(object->l_name).find("/libgomp") == std::string::npos) continue;
+    AddRuntime(dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD));
   }
-  dl_iterate_phdr(FindRuntime, nullptr);
 }
 
 bool IsSpecial(std::uint64_t address) noexcept {
-  return address == AddressOf(&RunTeamCall) ||
-         std::find(team_address, team_address + kTeams, address) != team_address + kTeams;
+  auto* const end = team_address + runtime_count * kTeams;
+  return address == AddressOf(&RunTeamCall) || std::find(team_address, end, address) != end;
 }
 
 std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
@@ -148,8 +159,9 @@ std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
     return AddressOf(call->function);
   }
   if (c->registers[kRdi] == AddressOf(&RunTeamCall)) return address;  // resumed after a signal
-  const auto* place = std::find(team_address, team_address + kTeams, address);
-  if (place >= team_address + kOpaque || c->team_calls.count == kMaxItems) {
+  const auto place = std::find(team_address, team_address + runtime_count * kTeams, address);
+  const auto name = static_cast<std::size_t>(place - team_address) % kTeams;
+  if (name >= kOpaque || c->team_calls.count == kMaxItems) {
     Miss(c, "OpenMP tasks or teams started", address);
     return address;
   }
@@ -223,14 +235,11 @@ void NoteOtherThreads(Context* master, const std::map<int, std::uint64_t>& befor
     const std::uint64_t worked = time - (was == before.end() ? 0 : was->second);
     if (id != ThreadId() && worked > 0 && !pool.contains(id)) others.insert(id);
   }
-  if (!others.empty()) {
-    // Idle workers of libgomp spin. An empty team shows which threads these are.
-#pragma omp parallel num_threads(static_cast <int>(others.size()) + 1)
-    {
-      const std::lock_guard lock(mutex);
-      pool.insert(ThreadId());
-      others.erase(ThreadId());
-    }
+  // Idle workers of libgomp spin. An empty team shows which threads these are.
+  for (std::size_t r = 0; r < runtime_count && !others.empty(); ++r) {
+    using Parallel = void (*)(void (*)(void*), void*, unsigned, unsigned);
+    reinterpret_cast<Parallel>(team_address[r * kTeams])(
+        ShowThread, &others, static_cast<unsigned>(others.size()) + 1, 0);
   }
   if (!others.empty()) {
     Miss(master, "a thread outside the region's team used the CPU", 0);

@@ -95,10 +95,23 @@ TEST_F(InstallTest, AnotherProgramMeasuresWithTheHarness) {
   }
 }
 
+// In C and in Python, without topdnn's sources.
+TEST_F(InstallTest, TheSharedLibraryServesCAndPython) {
+  const std::string library = Find("libtopdnn.so").parent_path();
+  Printed("cd " + Quoted(folder.path().string()) + " && cc -std=c99 -Wall -Werror -I " +
+          Quoted(prefix + "/include") + " " +
+          Quoted(TOPDNN_SOURCE_DIR "/examples/harness/stages.c") + " -o stages -L " +
+          Quoted(library) + " -ltopdnn && LD_LIBRARY_PATH=" + Quoted(library) + " ./stages");
+  const std::string modules = Find("_library.py").parent_path().parent_path();
+  EXPECT_THAT(Printed("PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" + Quoted(modules) +
+                      " /usr/bin/python3 -c 'import topdnn; print(topdnn.__version__)'"),
+              testing::MatchesRegex("[0-9.]+\n"));
+}
+
 TEST_F(InstallTest, EachFileBelongsToOneComponent) {
   std::set<std::string> files;
   std::size_t sum = 0;
-  for (const std::string component : {"program", "mpi", "harness", "plugin"}) {
+  for (const std::string component : {"program", "mpi", "harness", "library", "python", "plugin"}) {
     const std::string own = folder.path() / component;
     std::filesystem::create_directory(own);
     Install(own, "--component " + component);

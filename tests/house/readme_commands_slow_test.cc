@@ -78,7 +78,7 @@ std::string AsTried(std::string command) {
   command = Replaced(command, " --batch 16,64 --prefetch ", " --batch 16 --prefetch ");
   command = Replaced(command, " cosched --policy ", " cosched --no-speed-check --policy ");
   if (command.starts_with(kCompiler)) {
-    for (const std::string folder : {" kernels/", " examples/"}) {
+    for (const std::string folder : {" kernels/", " examples/", " harness/"}) {
       command = Replaced(command, folder, " " + Quoted(TOPDNN_SOURCE_DIR) + "/" + folder.substr(1));
     }
   }
