@@ -155,7 +155,7 @@ TEST(TerminalTest, TheHelpShowsDefaultsNetworksAndAnExample) {
   const std::string help = OutputOf("profile --help", 160);
   EXPECT_THAT(help, HasSubstr("(default: onednn)"));
   EXPECT_THAT(help, HasSubstr("--dtype f32|bf16|f16"));
-  EXPECT_THAT(help, HasSubstr("lenet5 mnasnet mobilenet_v1 mobilenet_v2"));
+  EXPECT_THAT(help, HasSubstr("mnasnet mobilenet_v1 mobilenet_v2"));
 }
 
 TEST(NetworksTest, ListsTheZooWithItsSizes) {
