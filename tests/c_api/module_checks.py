@@ -220,5 +220,41 @@ def Products():
             assert 2 * m * n * k <= flops <= 2 * m * n * (k + 2), once
 
 
+def Modules():
+    """Each module has its passes, and the gradients are those without the profile."""
+    import torch
+
+    import topdnn.torch
+
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = torch.nn.Conv2d(4, 4, 3, padding=1)
+            self.relu = torch.nn.ReLU(inplace=True)
+            self.head = torch.nn.Linear(64, 3)
+
+        def forward(self, x):
+            y = self.conv(x)
+            y += x  # in place, as in ResNet
+            return self.head(torch.flatten(self.relu(y), 1))
+
+    torch.set_num_threads(1)
+    model = Block()
+    image = torch.randn(2, 4, 4, 4)
+    model(image).sum().backward()
+    expected = [one.grad.clone() for one in model.parameters()]
+    p = topdnn.torch.profile(model, image, seconds=0.05)
+    passes = {(stage["name"], stage["pass"]) for stage in p.data()["stages"]}
+    names = ("conv", "relu", "head")
+    assert passes == {("loss", "loss")} | {
+        (name, pass_) for name in names for pass_ in ("forward", "backward")
+    }, passes
+    for one, gradient in zip(model.parameters(), expected):
+        assert torch.allclose(one.grad, gradient, atol=1e-5)
+    assert model.relu.inplace
+    p = topdnn.torch.profile(model, image, train=False, seconds=0.05)
+    assert {stage["pass"] for stage in p.data()["stages"]} == {"forward"}
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]]()

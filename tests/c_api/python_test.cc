@@ -75,6 +75,11 @@ TEST(PythonModuleTest, CountsAMatrixProductOnTwoThreads) {
   Passes("Products", "OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2");
 }
 
+TEST(PythonModuleTest, ProfilesTheModulesOfPyTorch) {
+  TOPDNN_NEEDS_PYTHON("torch");
+  Passes("Modules");
+}
+
 TEST(PythonModuleTest, SaysWhichLibraryIsMissing) {
   TOPDNN_NEEDS_PYTHON("ctypes");
   const Outcome outcome = Python("-c 'import topdnn'", "TOPDNN_LIBRARY=/no/libtopdnn.so");

@@ -19,39 +19,44 @@ class _Marks:
     def __init__(self, profile):
         self._profile = profile
         self._stage = None
+        self._name = None
 
     def begin(self, name, pass_):
         self.end()
-        self._stage = self._profile.stage(name, pass_)
+        self._stage, self._name = self._profile.stage(name, pass_), name
         self._stage.__enter__()
 
-    def end(self):
+    def end(self, name=None):
+        """Ends the stage, if it is that of `name`; None: any."""
+        if self._stage is None or name not in (None, self._name):
+            return
         stage, self._stage = self._stage, None
-        if stage is not None:
-            stage.__exit__(None, None, None)
+        stage.__exit__(None, None, None)
+
+
+def _requires_gradient(value):
+    return isinstance(value, torch.Tensor) and value.requires_grad
 
 
 def _add_hooks(module, name, marks):
-    """Around a module without modules of its own; returns the hooks' handles."""
-    handles = [
-        module.register_forward_pre_hook(lambda *_: marks.begin(name, "forward")),
-        module.register_full_backward_hook(lambda *_: marks.end()),
-    ]
+    """Around a module without modules of its own; returns the hooks' handles.
 
-    def begin_backward(*_):
-        marks.begin(name, "backward")
+    Its backward pass is from the gradient of its output to those of its inputs. (A hook of the
+    module would forbid that a model changes the output in place, as ResNet's additions do.)
+    """
 
-    early = hasattr(module, "register_full_backward_pre_hook")  # PyTorch 2.0
-    if early:
-        handles.append(module.register_full_backward_pre_hook(begin_backward))
-
-    def after_forward(_module, _inputs, output):
+    def after_forward(_module, inputs, output):
         marks.end()
-        if not early and isinstance(output, torch.Tensor) and output.requires_grad:
-            output.register_hook(begin_backward)
+        if _requires_gradient(output):
+            output.register_hook(lambda _: marks.begin(name, "backward"))
+        for value in inputs:
+            if _requires_gradient(value):
+                value.register_hook(lambda _: marks.end(name))
 
-    handles.append(module.register_forward_hook(after_forward))
-    return handles
+    return [
+        module.register_forward_pre_hook(lambda *_: marks.begin(name, "forward")),
+        module.register_forward_hook(after_forward),
+    ]
 
 
 def profile(model, inputs, train=True, loss=None, seconds=1.0):
@@ -68,7 +73,7 @@ def profile(model, inputs, train=True, loss=None, seconds=1.0):
         for name, module in model.named_modules()
         if not any(module.children())
     ]
-    # A hook on the backward pass forbids that a module overwrites its input.
+    # An output that the next module overwrites has no gradient of its own.
     inplace = [module for _, module in leaves if getattr(module, "inplace", False)]
     trained = model.training
     handles = []
