@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Zoo, ZooRoundTripTest, testing::ValuesIn(ZooNames()),
                            std::string name = test.param;
                            std::replace_if(
                                name.begin(), name.end(),
-                               [](char c) { return c == ':' || c == '-'; }, '_');
+                               [](char c) { return c == ':' || c == '-' || c == '.'; }, '_');
                            return name;
                          });
 
