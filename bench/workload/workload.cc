@@ -114,8 +114,9 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.Add("--weights FILE", options.weights, "an .npz or .safetensors file (LAYER/PARAMETER)");
   parser.Add(fmt::format("--backend {}|{}", kAutoBackend, fmt::join(Backends(), "|")),
              options.backend,
-             "implementation of the operations; auto: oneDNN, with the fastest variant of each "
-             "convolution in this network");
+             "implementation of the operations; native, topdnn's own, computes what onednn and "
+             "openblas lack; auto: oneDNN, with the fastest variant of each convolution in this "
+             "network");
   parser.Add(fmt::format("--plan {}", fmt::join(PlanNames(), "|")), options.plan,
              "what plans the step: this program, or as TensorFlow does on oneDNN or on Eigen");
   parser.Add("--dtype f32|bf16|f16", options.dtype, "element type of activations");

@@ -22,6 +22,7 @@
 #include "kernels/eltwise/add.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/inner_product/inner_product.h"
+#include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/thread_width.h"
 #include "kernels/pool/pool.h"
@@ -94,10 +95,11 @@ TEST_P(ExactOnKernel, GivesTheNativeResultBitForBit) {
   request.threads = threads;
   if (!request.op->Has(request.execution)) GTEST_SKIP() << "there is no such pass";
   const auto make = [&]() -> std::unique_ptr<Prepared> {
-    KernelOrRefusal made = MakeKernel(backend, request);
+    const std::string serving = ServingBackend(backend, request);
+    KernelOrRefusal made = MakeKernel(serving, request);
     auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&made);
     if (kernel == nullptr) return nullptr;
-    return std::make_unique<Prepared>(std::move(*kernel), request, backend);
+    return std::make_unique<Prepared>(std::move(*kernel), request, serving);
   };
   const ThreadWidth width(threads);
   const auto native = make();

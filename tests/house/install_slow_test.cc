@@ -34,7 +34,8 @@ std::set<std::string> FilesBelow(const std::string& folder) {
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (!entry.is_directory()) {
-      files.insert(std::filesystem::relative(entry.path().lexically_normal(), folder));
+      // (without following a link, whose target may be in another component)
+      files.insert(entry.path().lexically_relative(folder));
     }
   }
   return files;
