@@ -3,6 +3,8 @@
 //
 // A run without a fault counts the calls. Of those, some are drawn by a seed: with
 // TOPDNN_FAULTS=all, up to 60 of each function (hours); with TOPDNN_FAULTS=N, N of each command.
+// Only then memory and the loading of libraries fail, too: most of their calls are in libraries,
+// some of which do not look at the result, and another machine draws others.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -213,6 +215,8 @@ TEST_P(FaultTest, EndsWithOneLine) {
   std::mt19937 random(seed);
   std::vector<Fault> faults;
   for (const auto& [call, n] : CountCalls()) {
+    const bool in_libraries = call == "malloc" || call == "mmap" || call == "dlopen";
+    if (wanted == nullptr && in_libraries) continue;
     constexpr std::int64_t kMost = 60;
     const std::int64_t step = std::max<std::int64_t>(1, n / kMost);
     for (std::int64_t at = 1; at <= n; at += step) {
