@@ -140,9 +140,8 @@ void StepMeter::Open() {
     watch_ = std::make_unique<SchedulerWatch>();
     threads_ = ThreadsNow();
     OpenReading();
-  } else if (Since(reading_begin_) >= watch_->cost_seconds() / kReadingShare) {
-    CloseReading();
-    OpenReading();
+  } else {
+    ReadAgainIfDue();
   }
   std::fill(now_.ticks.begin(), now_.ticks.end(), 0);
   std::fill(now_.calls.begin(), now_.calls.end(), 0);
@@ -171,10 +170,7 @@ void StepMeter::Close(std::uint64_t end) {
   numbers_ += 2 * stages_.size() + 4;
   rows_.push_back(std::move(row));
   ++in_reading_;
-  if (Since(reading_begin_) >= watch_->cost_seconds() / kReadingShare) {
-    CloseReading();
-    OpenReading();
-  }
+  ReadAgainIfDue();
   if (!timed_at_) {
     WarmedUp(seconds.value_or(0));
   } else {
@@ -204,6 +200,13 @@ void StepMeter::WarmedUp(double step_seconds) {
 void StepMeter::OpenReading() {
   waited_before_ = watch_->Waited();
   reading_begin_ = clock_.now();
+}
+
+// A reading takes at most kReadingShare of the time.
+void StepMeter::ReadAgainIfDue() {
+  if (Since(reading_begin_) < watch_->cost_seconds() / kReadingShare) return;
+  CloseReading();
+  OpenReading();
 }
 
 // The steps since the last reading belong to this one.

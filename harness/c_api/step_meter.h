@@ -79,6 +79,7 @@ class StepMeter {
   void WarmedUp(double step_seconds);
   void OpenReading();
   void CloseReading();
+  void ReadAgainIfDue();
   double Since(std::uint64_t ticks) const;
   std::string NameOf(std::int32_t stage) const;
   std::vector<double> WaitedShares() const;

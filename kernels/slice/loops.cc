@@ -1,6 +1,4 @@
-// A slice as loops in f32, because no library has it.
-
-#include "kernels/slice/loops.h"
+// A slice as loops in f32.
 
 #include <algorithm>
 #include <array>
@@ -102,9 +100,5 @@ const FidelityDeclaration kLoopsFidelity[] = {
 };
 
 }  // namespace
-
-KernelOrRefusal MakeSliceLoops(const KernelRequest& request) {
-  return MakeOmpRange<SliceLoop>(request);
-}
 
 }  // namespace topdnn

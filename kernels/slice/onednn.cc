@@ -1,5 +1,5 @@
 // A slice on oneDNN, which has no such primitive: a part of a tensor that begins anywhere, and
-// whose elements follow each other, is copied by a reorder. Loops compute other slices.
+// whose elements follow each other, is copied by a reorder.
 
 #include "kernels/library/onednn.h"
 
@@ -11,7 +11,6 @@
 
 #include "kernels/kernel/omp_loops.h"
 #include "kernels/kernel/registry.h"
-#include "kernels/slice/loops.h"
 #include "kernels/slice/slice.h"
 
 namespace topdnn {
@@ -100,10 +99,9 @@ KernelOrRefusal MakeOneDnnSlice(const KernelRequest& request) {
                       std::all_of(op.axes().begin(), op.axes().end(), [](const SliceAxis& axis) {
                         return axis.step == 1 || axis.extent == 1;
                       });
-  if (!copies) return MakeSliceLoops(request);
-  KernelOrRefusal own = onednn::Offer(
+  if (!copies) return Refusal{"oneDNN copies only elements that follow each other"};
+  return onednn::Offer(
       request, [&]() -> KernelOrRefusal { return std::make_unique<OneDnnSlice>(request, op); });
-  return std::holds_alternative<Refusal>(own) ? MakeSliceLoops(request) : std::move(own);
 }
 
 const KernelRegistration kOneDnnSlice("slice", "onednn", MakeOneDnnSlice);

@@ -66,6 +66,10 @@ TEST(SliceBackendsTest, AgreeWithTheReferenceAndFiniteDifferences) {
         CheckAgainstReference(backend, RequestFor(op, {pass}, 2), 3);
       }
     }
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
+      const KernelRequest request = RequestFor(op, {pass}, 2);
+      CheckAgainstReference(ServingBackend("onednn", request), request, 3);
+    }
   }
 }
 
