@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/benchdnn/benchdnn_line.h"
@@ -14,6 +17,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/kernel_trials.h"
+#include "bench/profile/stage_balance.h"
 #include "bench/workload/workload.h"
 #include "harness/text/style.h"
 #include "harness/text/table.h"
@@ -30,6 +34,7 @@ struct PlanOptions {
   bool infer = false;
   bool buffers = false;
   bool repro = false;
+  bool balance = false;
 };
 
 constexpr double kMiB = 1 << 20;
@@ -173,8 +178,105 @@ void PrintLines(const Plan& plan) {
   }
 }
 
+// "fc forward (1 of 64 threads)", of the threads with at least a tenth of an even share.
+std::string AtWork(const StageShares& stage, int threads) {
+  const double even = static_cast<double>(stage.sum()) / threads;
+  const auto working =
+      std::count_if(stage.instructions.begin(), stage.instructions.end(),
+                    [=](std::uint64_t own) { return static_cast<double>(own) >= even / 10; });
+  return fmt::format("{} ({} of {} threads work)", stage.label, working, threads);
+}
+
+// The step's gain, and the stages whose uneven shares cost most of its time, the largest first.
+void PrintLosses(const std::vector<StageShares>& stages,
+                 const std::map<std::string, double>& by_one, int threads, const Style& style) {
+  constexpr std::size_t kShown = 5;
+  double longest = 0, alone = 0;
+  std::vector<std::pair<double, const StageShares*>> lost;
+  for (const StageShares& stage : stages) {
+    const auto one = by_one.find(stage.label);
+    if (!stage.reason.empty() || one == by_one.end()) continue;
+    const auto most = static_cast<double>(stage.most());
+    longest += most;
+    alone += one->second;
+    lost.emplace_back(most - one->second / threads, &stage);
+  }
+  if (longest == 0) return;
+  std::stable_sort(lost.begin(), lost.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (lost.size() > kShown) lost.resize(kShown);
+  std::vector<std::string> parts;
+  for (const auto& [loss, stage] : lost) {
+    if (loss <= 0) break;
+    parts.push_back(fmt::format("{} {:.1f} %", AtWork(*stage, threads), 100 * loss / longest));
+  }
+  std::string text = fmt::format("the step on {} threads: at most {:.1f} times as fast as on one",
+                                 threads, alone / longest);
+  if (!parts.empty()) {
+    text += fmt::format("; most of its time is lost in {}", fmt::join(parts, ", "));
+  }
+  fmt::print("{}", Wrap(text, style.width, 2));
+}
+
+// Counts the step at several widths and prints how much faster each stage can get.
+void PrintBalance(PlanOptions options, const Style& style) {
+  WorkloadOptions& workload = options.workload;
+  const std::vector<int> widths = WidthsUpTo(ThreadsOf(workload));
+  workload.threads = 1;
+  std::map<std::string, double> by_one;  // instructions of one thread, by label
+  for (const StageShares& stage : CountShares(workload, !options.infer)) {
+    if (stage.reason.empty()) by_one[stage.label] = static_cast<double>(stage.sum());
+  }
+  std::vector<StageShares> widest;
+  std::map<std::string, std::vector<std::optional<double>>> speed_ups;  // by label
+  for (std::size_t w = 0; w < widths.size(); ++w) {
+    workload.threads = widths[w];
+    widest = CountShares(workload, !options.infer);
+    for (const StageShares& stage : widest) {
+      auto& of_stage = speed_ups[stage.label];
+      of_stage.resize(widths.size());
+      if (!stage.reason.empty() || stage.most() == 0 || !by_one.contains(stage.label)) continue;
+      of_stage[w] = by_one[stage.label] / static_cast<double>(stage.most());
+    }
+  }
+  std::vector<Table::Column> columns = {{.name = "stage"},
+                                        {.name = "M instr.", .kind = Table::Kind::kFigure}};
+  for (const int width : widths) {
+    columns.push_back(
+        {.name = fmt::format("x{}", width), .kind = Table::Kind::kFigure, .decimals = 1});
+  }
+  columns.push_back({.name = "scales to", .kind = Table::Kind::kRight});
+  Table table(columns);
+  for (const StageShares& stage : widest) {
+    std::vector<Table::Cell> row = {stage.label, static_cast<double>(stage.sum()) / 1e6};
+    std::vector<double> known;
+    for (const std::optional<double>& speed_up : speed_ups[stage.label]) {
+      row.emplace_back(speed_up);
+      if (speed_up) known.push_back(*speed_up);
+    }
+    row.emplace_back(known.size() == widths.size()
+                         ? std::to_string(LastWidthThatHelps(widths, known))
+                         : std::string("n/a"));
+    table.Add(row);
+  }
+  fmt::print("{}",
+             Wrap("the most that each stage can gain from threads, by the instructions of the "
+                  "thread with most (counted, not timed):",
+                  style.width, 2));
+  fmt::print("{}", table.Text(style));
+  for (const StageShares& stage : widest) {
+    if (stage.reason.empty()) continue;
+    fmt::print("{}", Wrap(fmt::format("{}: n/a: {}", stage.label, stage.reason), style.width, 2));
+  }
+  PrintLosses(widest, by_one, widths.back(), style);
+}
+
 int RunPlan(PlanOptions options) {
   if (options.train && options.infer) throw UsageError("--train and --infer: take one of them");
+  if (options.balance && options.repro) {
+    throw UsageError("--repro and --balance: take one of them");
+  }
+  options.workload.counted_only = options.balance;
   const std::string choice = ChooseInNetwork(options.workload, /*training=*/!options.infer);
   UseKnownTrialsOnly();
   const Workload workload = PlanWorkload(options.workload, /*training=*/!options.infer);
@@ -199,6 +301,7 @@ int RunPlan(PlanOptions options) {
   PrintCounts(plan, style);
   if (options.buffers) PrintBuffers(plan, style);
   PrintMemory(plan, style);
+  if (options.balance && !failed) PrintBalance(options, style);
   return failed ? kExitWrong : kExitGood;
 }
 
@@ -211,6 +314,10 @@ std::function<int()> ConfigurePlan(CommandParser& parser) {
   parser.AddFlag("--buffers", options->buffers, "list the buffers too");
   parser.AddFlag("--repro", options->repro,
                  "print only the stages, as lines for benchdnn, oneDNN's benchmark program");
+  parser.AddFlag(
+      "--balance", options->balance,
+      "run the step, and show by exact counts how many --threads each stage can use (any "
+      "number up to 256; nothing is timed)");
   return [options] { return RunPlan(*options); };
 }
 

@@ -164,22 +164,22 @@ int ThreadsOf(const WorkloadOptions& options) {
   if (threads < 0) {
     throw UsageError(fmt::format("--threads {}: must be 1 or more", threads));
   }
-  if (threads > allowed && !options.oversubscribe) {
+  if (threads > allowed && !options.oversubscribe && !options.counted_only) {
     throw UsageError(
         fmt::format("--threads {}: this process may run on {} CPUs; take {} or fewer, "
                     "or add --oversubscribe",
                     threads, allowed, allowed));
   }
   constexpr int kMaxPerCpu = 4;
-  const int most = options.planned_only ? kMaxThreads
-                                        : static_cast<int>(std::min<std::int64_t>(
-                                              std::int64_t{allowed} * kMaxPerCpu, kMaxThreads));
+  int most =
+      static_cast<int>(std::min<std::int64_t>(std::int64_t{allowed} * kMaxPerCpu, kMaxThreads));
+  std::string where = fmt::format("{} for each CPU that this process may run on", kMaxPerCpu);
+  if (options.planned_only || options.counted_only) {
+    most = options.planned_only ? kMaxThreads : kMaxCountedThreads;
+    where = "on any machine";
+  }
   if (threads > most) {
-    throw UsageError(
-        fmt::format("--threads {}: must be {} or fewer, {}", threads, most,
-                    options.planned_only
-                        ? "on any machine"
-                        : fmt::format("{} for each CPU that this process may run on", kMaxPerCpu)));
+    throw UsageError(fmt::format("--threads {}: must be {} or fewer, {}", threads, most, where));
   }
   if (!options.planned_only) CheckTeam(threads);
   SayQuota(threads, limits);

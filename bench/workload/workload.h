@@ -45,6 +45,8 @@ struct WorkloadOptions {
   bool oversubscribe = false;
   // The plan is made but not run, for a replay: the recording's machine may have had other CPUs.
   bool planned_only = false;
+  // The steps are counted and never timed, so that more threads are allowed.
+  bool counted_only = false;
   std::string fallback;  // PlanRequest::fallback: a backend, or kAnyFallback; empty: none
   // The command reports a kernel that failed its check (kernels/kernel/failed_kernel.h). Otherwise
   // such a kernel is an error.
@@ -76,12 +78,15 @@ void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options);
 
 // The most threads on any machine; a recording with more is refused.
 inline constexpr int kMaxThreads = 4096;
+// The most threads of a step that is only counted: each has a copy of the code that it runs.
+inline constexpr int kMaxCountedThreads = 256;
 
 // Returns the checked number of threads. Unless `planned_only`, the first call also tries to start
 // the team, since the OpenMP runtime ends the program if it cannot. More threads than CPUs are
-// allowed only with `oversubscribe`: at most four per CPU (any number if `planned_only`), and
-// kMaxThreads. Throws UsageError, in one line, for another number. If a quota of CPU time limits
-// the threads, a line on standard error says so, once per run.
+// allowed only with `oversubscribe` or `counted_only` (kMaxCountedThreads): at most four per CPU
+// (any number if `planned_only`), and kMaxThreads. Throws UsageError, in one line, for another
+// number. If a quota of CPU time limits the threads, a line on standard error says so, once per
+// run.
 int ThreadsOf(const WorkloadOptions& options);
 
 struct Workload {

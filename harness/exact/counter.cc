@@ -150,6 +150,7 @@ ExactCounts SumOf(const std::vector<Context*>& contexts) {
     counts.amx_bf16_flops += own.amx_bf16_flops;
     counts.amx_int8_ops += own.amx_int8_ops;
     counts.openmp_instructions += own.openmp_instructions;
+    counts.thread_instructions.push_back(own.instructions - own.openmp_instructions);
     counts.openmp_branches += own.openmp_branches;
     counts.openmp_slow_instructions += own.openmp_slow_instructions;
     if (each->incomplete == nullptr || !counts.incomplete_reason.empty()) continue;

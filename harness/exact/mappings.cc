@@ -3,6 +3,7 @@
 #include "harness/exact/mappings.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -37,8 +38,7 @@ std::atomic_flag busy = ATOMIC_FLAG_INIT;  // protects the variables above
 class Lock {
  public:
   Lock() {
-    while (busy.test_and_set(std::memory_order_acquire)) {
-    }
+    while (busy.test_and_set(std::memory_order_acquire)) sched_yield();  // there may be few CPUs
   }
   ~Lock() { busy.clear(std::memory_order_release); }
 };

@@ -86,26 +86,52 @@ void RunTimedTeam(long a, TeamCall* call, long b, long d, long e, long f, long g
   in_teams += ticks;
 }
 
-thread_local Context* own = nullptr;  // a worker's context, kept between regions
-thread_local std::uint64_t own_region = 0;
+// A worker's context, kept between regions, and after the worker's end for the next one: libgomp
+// ends threads when a team is smaller than the one before, and starts others later.
+struct OwnContext {
+  Context* context = nullptr;
+  std::uint64_t region = 0;  // the last one that it was part of
+};
+std::vector<OwnContext> spare;  // of workers that have ended
+
+class Worker : public OwnContext {
+ public:
+  constexpr Worker() = default;
+  ~Worker() {
+    if (context == nullptr) return;
+    const std::lock_guard lock(mutex);
+    spare.push_back(*this);
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+};
+thread_local Worker own;
 
 int ThreadId() { return static_cast<int>(syscall(SYS_gettid)); }
 
 // Adds this worker's context to the region's team; null: it cannot have one.
 Context* Join() {
-  if (own != nullptr && own_region == region) return own;
+  if (own.context != nullptr && own.region == region) return own.context;
   const std::lock_guard lock(mutex);
   pool.insert(ThreadId());
+  // (the counts of this region's contexts are still needed)
+  const auto other = std::find_if(spare.begin(), spare.end(),
+                                  [](const OwnContext& left) { return left.region != region; });
   std::string why;
-  if (own == nullptr) own = NewContext(&why);
-  if (own == nullptr) {
-    worker_missed = "the work of a thread was not counted: " + why;
-  } else if (own_region != region) {
-    Reset(own);
-    own_region = region;
-    team.push_back(own);
+  if (own.context == nullptr && other != spare.end()) {
+    own.context = other->context;
+    spare.erase(other);
+  } else if (own.context == nullptr) {
+    own.context = NewContext(&why);
   }
-  return own;
+  if (own.context == nullptr) {
+    worker_missed = "the work of a thread was not counted: " + why;
+  } else if (own.region != region) {
+    Reset(own.context);
+    own.region = region;
+    team.push_back(own.context);
+  }
+  return own.context;
 }
 
 // Adds the runtime whose functions `library` gives, unless it is known.

@@ -109,11 +109,11 @@ class BatchNormChannelLoops : public BoundKernel {
         const std::int64_t first = share_of(chunks, thread), end = share_of(chunks, past);
         if (sums && thread < team) AddChunks(first, end, thread);
 #pragma omp barrier
-#pragma omp single
-        {
-          if (sums) AddThreads(team);
-          SetChannels(0, padded(), 0);
-        }
+        const std::int64_t channel = share_of(padded(), thread);
+        const std::int64_t end_channel = share_of(padded(), past);
+        if (sums) AddThreads(team, channel, end_channel);
+        SetChannels(channel, end_channel, 0);
+#pragma omp barrier
         WriteChunks(first, end);
       }
     }
@@ -248,9 +248,13 @@ class BatchNormChannelLoops : public BoundKernel {
     }
   }
 
-  void AddThreads(std::int64_t team) const {
+  // Adds the sums of the other threads to those of the first, for some channels.
+  void AddThreads(std::int64_t team, std::int64_t first, std::int64_t end) const {
     for (std::int64_t thread = 1; thread < team; ++thread) {
-      for (std::int64_t i = 0; i < 2 * padded(); ++i) SumsOf(0)[i] += SumsOf(thread)[i];
+      for (std::int64_t c = first; c < end; ++c) {
+        SumsOf(0)[c] += SumsOf(thread)[c];
+        ProductsOf(0)[c] += ProductsOf(thread)[c];
+      }
     }
   }
 

@@ -91,25 +91,28 @@ class BiasLoops : public LoopsKernel {
     }
   }
 
-  // Each thread sums the elements that it reads; then one thread adds these sums.
+  // Each thread sums the elements that it reads; then the threads add these sums, each for a part
+  // of the channels.
   void Backward() const {
-    const bool team = InParallel();
-    const int rows = team ? threads_ : 1;
-    std::fill_n(Scratch(), rows * padded_, 0.0F);
-#pragma omp parallel for collapse(2) schedule(static) if (team)
-    for (std::int64_t n = 0; n < form_.images; ++n) {
-      for (std::int64_t k = 0; k < form_.blocks; ++k) {
-        const T* block =
-            Data<T>(Arg::kDiffDst) + (n * form_.blocks + k) * form_.pixels * form_.width;
-        float* sums = Scratch() + omp_get_thread_num() * padded_ + k * form_.width;
-        form_.width == 1 ? SumPlane(block, sums) : SumPixels(block, sums);
-      }
-    }
     float* diff_bias = Data<float>(Arg::kDiffBias);
-    std::copy_n(Scratch(), channels_, diff_bias);
-    for (int row = 1; row < rows; ++row) {
-      const float* sums = Scratch() + row * padded_;
-      for (std::int64_t c = 0; c < channels_; ++c) diff_bias[c] += sums[c];
+#pragma omp parallel if (InParallel())
+    {
+      float* own = Scratch() + omp_get_thread_num() * padded_;
+      std::fill_n(own, padded_, 0.0F);
+#pragma omp for collapse(2) schedule(static)
+      for (std::int64_t n = 0; n < form_.images; ++n) {
+        for (std::int64_t k = 0; k < form_.blocks; ++k) {
+          const T* block =
+              Data<T>(Arg::kDiffDst) + (n * form_.blocks + k) * form_.pixels * form_.width;
+          form_.width == 1 ? SumPlane(block, own + k) : SumPixels(block, own + k * form_.width);
+        }
+      }
+#pragma omp for schedule(static)
+      for (std::int64_t c = 0; c < channels_; ++c) {
+        float sum = Scratch()[c];
+        for (int row = 1; row < omp_get_num_threads(); ++row) sum += Scratch()[row * padded_ + c];
+        diff_bias[c] = sum;
+      }
     }
   }
 

@@ -1,5 +1,8 @@
 // Concatenation in f32 as copies of rows, for backends whose libraries have none.
 
+#include <omp.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/concat/concat.h"
@@ -16,27 +19,39 @@ class ConcatLoops : public LoopsKernel {
   ConcatLoops(const KernelRequest& request, const ConcatOp& op)
       : LoopsKernel(request), rows_(op), pass_(request.execution.pass) {}
 
+  // Each thread copies an equal part of the elements: rows of images may be few, and sources are of
+  // different lengths.
   void Run() noexcept override {
-    const int sources = static_cast<int>(rows_.lengths.size());
     const std::int64_t elements = rows_.outer * rows_.dst_length;
-#pragma omp parallel for collapse(2) if (elements >= kMinParallelElements)
-    for (std::int64_t row = 0; row < rows_.outer; ++row) {
-      for (int s = 0; s < sources; ++s) {
-        const std::int64_t length = rows_.lengths[static_cast<std::size_t>(s)];
-        const std::int64_t whole =
-            row * rows_.dst_length + rows_.starts[static_cast<std::size_t>(s)];
-        const auto bytes = static_cast<std::size_t>(length) * sizeof(float);
-        float* part = Indexed<float>(s) + row * length;
-        if (pass_ == Pass::kForward) {
-          std::memcpy(Data<float>(Arg::kDst) + whole, part, bytes);
-        } else {
-          std::memcpy(part, Data<float>(Arg::kDiffDst) + whole, bytes);
-        }
-      }
+#pragma omp parallel if (elements >= kMinParallelElements)
+    {
+      const std::int64_t threads = omp_get_num_threads();
+      const std::int64_t thread = omp_get_thread_num();
+      Copy(elements * thread / threads, elements * (thread + 1) / threads);
     }
   }
 
  private:
+  // The elements of the whole tensor from `first` on, before `end`.
+  void Copy(std::int64_t first, std::int64_t end) const {
+    while (first < end) {
+      const std::int64_t row = first / rows_.dst_length;
+      const std::int64_t place = first % rows_.dst_length;
+      const auto after = std::upper_bound(rows_.starts.begin(), rows_.starts.end(), place);
+      const auto s = static_cast<std::size_t>(after - rows_.starts.begin()) - 1;
+      const std::int64_t in_part = place - rows_.starts[s];
+      const std::int64_t count = std::min(end - first, rows_.lengths[s] - in_part);
+      const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
+      float* part = Indexed<float>(static_cast<int>(s)) + row * rows_.lengths[s] + in_part;
+      if (pass_ == Pass::kForward) {
+        std::memcpy(Data<float>(Arg::kDst) + first, part, bytes);
+      } else {
+        std::memcpy(part, Data<float>(Arg::kDiffDst) + first, bytes);
+      }
+      first += count;
+    }
+  }
+
   const ConcatRows rows_;
   const Pass pass_;
 };

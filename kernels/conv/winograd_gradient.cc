@@ -41,10 +41,17 @@ class WinogradGradient : public WinogradKernel {
       const std::int64_t thread = omp_get_thread_num();
       AddTiles(thread, thread / members_, thread % members_);
 #pragma omp barrier
+      // (with fewer pieces than threads, most would wait for those that add)
+      constexpr std::int64_t kPart = 1024;
+      const std::int64_t added = pieces_ < threads_ ? teams : 1;
+#pragma omp for schedule(static)
+      for (std::int64_t at = 0; at < (added > 1 ? sums_ * pieces_ : 0); at += kPart) {
+        AddTeams(at, std::min(at + kPart, sums_ * pieces_), added);
+      }
 #pragma omp for schedule(static)
       for (std::int64_t piece = 0; piece < pieces_; ++piece) {
         WinogradBlock block = BlockOf(0, 0, piece);
-        block.copies = teams;
+        block.copies = teams / added;
         block.copy = sums_ * pieces_;
         steps_.transform_weights_gradient(problem_, weights_, block);
         AddBias(block);
@@ -92,7 +99,17 @@ class WinogradGradient : public WinogradKernel {
     }
   }
 
-  // Adds the sums of all teams.
+  // Adds the sums of the other teams to those of the first.
+  void AddTeams(std::int64_t first, std::int64_t end, std::int64_t teams) const {
+    float* sums = Scratch() + own_ * threads_;
+    for (std::int64_t team = 1; team < teams; ++team) {
+      const float* other = sums + team * sums_ * pieces_;
+#pragma omp simd
+      for (std::int64_t at = first; at < end; ++at) sums[at] += other[at];
+    }
+  }
+
+  // Adds the sums of all copies.
   void AddBias(const WinogradBlock& block) const {
     float* bias = Data(Arg::kDiffBias);
     if (bias == nullptr) return;

@@ -13,7 +13,8 @@
 #ifndef TOPDNN_KERNELS_KERNEL_RANGE_LOOP_H_
 #define TOPDNN_KERNELS_KERNEL_RANGE_LOOP_H_
 
-#include <algorithm>
+#include <omp.h>
+
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -25,14 +26,6 @@ namespace topdnn {
 
 inline constexpr std::size_t kLoopOperands = 3;
 using LoopOperands = std::array<float*, kLoopOperands>;
-
-// The iterations that a thread takes at once: about as much work as 2048 iterations of four cycles,
-// so that a loop of few heavy iterations is shared by the threads, too.
-inline std::int64_t PieceOf(double cycles_of_an_iteration) {
-  constexpr std::int64_t kMost = 2048;
-  const double wanted = 4 * kMost / std::max(cycles_of_an_iteration, 1.0);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted), 1, kMost);
-}
 
 template <typename Loop>
 class OmpRangeKernel : public LoopsKernel {
@@ -46,10 +39,11 @@ class OmpRangeKernel : public LoopsKernel {
       data[next++] = arg.is_indexed() ? Indexed<float>(arg.index) : Data<float>(arg);
     }
     const std::int64_t n = loop_.iterations();
-    const std::int64_t piece = PieceOf(loop_.cycles());
-#pragma omp parallel for if (static_cast <double>(n) * loop_.cycles() >= kMinParallelElements)
-    for (std::int64_t at = 0; at < n; at += piece) {
-      loop_.Run(data, at, std::min(at + piece, n));
+#pragma omp parallel if (static_cast <double>(n) * loop_.cycles() >= kMinParallelElements)
+    {
+      const std::int64_t threads = omp_get_num_threads();
+      const std::int64_t thread = omp_get_thread_num();
+      loop_.Run(data, n * thread / threads, n * (thread + 1) / threads);
     }
   }
 

@@ -14,13 +14,18 @@ namespace topdnn {
 namespace {
 
 // Forward, an iteration is a chunk of the result whose elements are neighbours in the source, too,
-// or are all the fill value. Backward is one iteration: several elements may add to one.
+// or are all the fill value. Backward, where several elements may add to one, it is what belongs to
+// one index of the first dimensions that the slice keeps whole: mostly an image.
 class SliceLoop {
  public:
   explicit SliceLoop(const KernelRequest& request)
       : op_(dynamic_cast<const SliceOp&>(*request.op)),
         forward_(request.execution.pass == Pass::kForward) {
-    for (outer_ = op_.src_shape().rank(); outer_ > 0; --outer_) {
+    while (kept_ < op_.src_shape().rank() && Keeps(kept_)) images_ *= op_.src_shape()[kept_++];
+    // (longer chunks would leave threads without work)
+    constexpr std::int64_t kLongEnough = 1024;
+    for (outer_ = op_.src_shape().rank(); outer_ > 0 && chunk_ < kLongEnough; --outer_) {
+      if (!forward_ && outer_ == kept_) break;
       const SliceAxis& axis = op_.axes()[static_cast<std::size_t>(outer_) - 1];
       const std::int64_t extent = op_.src_shape()[outer_ - 1];
       if (axis.step != 1 || axis.start < 0 || axis.start + axis.extent > extent) break;
@@ -34,8 +39,11 @@ class SliceLoop {
     }
   }
 
-  std::int64_t iterations() const { return forward_ ? Chunks() : 1; }
-  double cycles() const { return 4.0 + static_cast<double>(chunk_) / 4; }
+  std::int64_t iterations() const { return forward_ ? Chunks() : images_; }
+  double cycles() const {
+    const std::int64_t touched = forward_ ? chunk_ : op_.src_shape().elements() / images_;
+    return 4.0 + static_cast<double>(touched) / 4;
+  }
   std::array<Arg, kLoopOperands> operands() const {
     if (forward_) return {Arg::kSrc, Arg::kSrc, Arg::kDst};
     return {Arg::kDiffDst, Arg::kDiffDst, Arg::kDiffSrc};
@@ -53,8 +61,10 @@ class SliceLoop {
       }
       return;
     }
-    std::fill_n(data[2], op_.src_shape().elements(), 0.0F);
-    for (std::int64_t i = 0; i < Chunks(); ++i) {
+    const std::int64_t sources = op_.src_shape().elements() / images_;
+    const std::int64_t chunks = Chunks() / images_;
+    std::fill_n(data[2] + first * sources, (end - first) * sources, 0.0F);
+    for (std::int64_t i = first * chunks; i < end * chunks; ++i) {
       const std::int64_t place = PlaceOf(i);
       for (std::int64_t j = 0; place >= 0 && j < chunk_; ++j) {
         data[2][place + j] += data[0][i * chunk_ + j];
@@ -63,6 +73,10 @@ class SliceLoop {
   }
 
  private:
+  bool Keeps(int d) const {
+    const SliceAxis& axis = op_.axes()[static_cast<std::size_t>(d)];
+    return axis.start == 0 && axis.step == 1 && axis.extent == op_.src_shape()[d];
+  }
   std::int64_t Chunks() const { return op_.dst_shape().elements() / chunk_; }
 
   // The position in the source of the chunk `i` of the result; -1: the fill value.
@@ -81,6 +95,8 @@ class SliceLoop {
 
   const SliceOp op_;
   const bool forward_;
+  int kept_ = 0;             // number of first dimensions that the slice keeps whole
+  std::int64_t images_ = 1;  // product of their extents
   int outer_ = 0;            // number of dimensions before those of a chunk
   std::int64_t start_ = 0;   // of a chunk, in the source
   std::int64_t chunk_ = 1;   // number of elements

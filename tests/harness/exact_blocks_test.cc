@@ -9,6 +9,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -68,6 +69,44 @@ TEST(ExactBlocks, IncludeAllThreadsAndMarkOpenmp) {
   std::erase_if(blocks.blocks, [](const ExecutedBlock& block) { return block.openmp; });
   EXPECT_EQ(InstructionsOf(blocks), counts.instructions - counts.openmp_instructions);
   EXPECT_EQ(ReadExecutedCode(blocks).executed, counts.instructions - counts.openmp_instructions);
+}
+
+// Thread k of three executes 20,000 (k + 1) instructions in a loop of its own.
+TEST(ExactBlocks, EachThreadHasItsInstructions) {
+  auto region = [] {
+#pragma omp parallel num_threads(3)
+    {
+      long n = 10000 * (omp_get_thread_num() + 1);
+      asm volatile("1: dec %0\n jnz 1b" : "+r"(n) : : "cc");
+    }
+  };
+  region();
+  ExactCounts counts = ExactCounter::Count(region);
+  ASSERT_TRUE(counts.complete) << counts.incomplete_reason;
+  std::vector<std::uint64_t>& of_thread = counts.thread_instructions;
+  ASSERT_EQ(of_thread.size(), 3U);
+  std::sort(of_thread.begin(), of_thread.end());
+  for (std::uint64_t k = 0; k < 3; ++k) {
+    EXPECT_GE(of_thread[k], 20000 * (k + 1));
+    EXPECT_LE(of_thread[k], 20000 * (k + 1) + 200);
+  }
+}
+
+// libgomp ends 62 threads after each smaller team. A process may have 1,024 counted threads.
+TEST(ExactBlocks, TeamsThatGrowAndShrinkAreCounted) {
+  for (int round = 0; round < 20; ++round) {
+    for (const int threads : {64, 2}) {
+      std::atomic<int> arrived = 0;
+      auto region = [&] {
+#pragma omp parallel num_threads(threads)
+        ++arrived;
+      };
+      const ExactCounts counts = ExactCounter::Count(region);
+      ASSERT_TRUE(counts.complete) << counts.incomplete_reason << " in round " << round;
+      ASSERT_EQ(arrived, threads);
+      ASSERT_EQ(counts.threads, threads);
+    }
+  }
 }
 
 // A loop whose iterations are known: its block, and both directions of its branch.
