@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 
 #include "bench/replay/trace_report.h"
 #include "harness/report/json.h"
@@ -194,6 +195,9 @@ Json CountersJson(const LiveReport& report, const LiveRow& live) {
   return json;
 }
 
+// As many digits as oneDNN prints.
+double SixDigits(float seconds) { return std::stod(fmt::format("{:.6g}", seconds)); }
+
 Json StepsJson(const LiveTrace& live) {
   if (live.step_length == 0) return nullptr;
   Json series = Json::array();
@@ -256,6 +260,10 @@ void AddLiveJson(const LiveReport& report, const MeasuredTrace& measured,
     const LiveRow& counts = LiveOf(report, row);
     Json& json = trace["rows"].at(i);
     const bool has_tasks = counts.tasks > 0 && report.step == 0;
+    if (Json& times = json["execution"]["framework"]; times.is_object()) {
+      times["samples"] = Json::array();
+      for (const float sample : row.row.samples) times["samples"].push_back(SixDigits(sample));
+    }
     json["live_seconds"] = has_tasks ? JsonNumber(counts.seconds) : Json(nullptr);
     json["live_share"] = JsonNumber(Ratio(row.row.seconds, WholeSeconds(report)));
     json["overlapped"] = has_tasks ? Json(counts.overlapped) : Json(nullptr);
