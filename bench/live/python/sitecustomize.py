@@ -170,15 +170,18 @@ def _watch(torch):
             return
         inputs = tensors(inputs)
         for value in outputs:
-            # Its own output, not that of a module that it called, and not its input.
+            # Its own output, not that of a module that it called.
             made = value.grad_fn.metadata
-            if "topdnn" in made or any(value is i for i in inputs):
+            if "topdnn" in made:
                 continue
-            made["topdnn"] = name
-            value.register_hook(hook(Begin, name))
+            # A hook of an input that was changed in place may run where the input's own does.
+            own = not any(value is i for i in inputs)
+            made["topdnn"] = own
+            if own:
+                value.register_hook(hook(Begin, name))
         caller = stack[-1][1] if stack else b""
         for value in inputs:
-            if "topdnn" not in value.grad_fn.metadata:
+            if not value.grad_fn.metadata.get("topdnn"):
                 value.register_hook(hook(End, name, caller))
 
     def harmless(watch):

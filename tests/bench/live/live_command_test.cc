@@ -265,9 +265,15 @@ class Net(Module):
         x = self.features(x)
         operation()
         return self.head(operation())
-class Loss(Module):
+class InPlace(Module):
     def forward(self, x):
-        return operation()
+        x.grad_fn = torch.Node()
+        return x
+class Loss(Module):
+    def __init__(self):
+        self.layer, self.inplace = Layer(), InPlace()
+    def forward(self, x):
+        return self.inplace(self.layer(x))
 def backward():
     while tape:
         gradient = tape.pop()
@@ -319,8 +325,9 @@ TEST_F(LiveModulesTest, EachPrimitiveHasItsModuleForwardAndBackward) {
   // other's parts. The net itself has two operations in a pass, of which the last one's result is
   // an input of the head: its backward pass follows the head's.
   const std::map<std::string, int> expected = {
-      {"", 3},     {"features.a", 4}, {"features.b", 3}, {"features", 3}, {"head", 3}, {"Net", 6},
-      {"Loss", 2}, {"Layer", 1},      {"Block:a", 1},    {"Block:b", 1},  {"Block", 1}};
+      {"", 3},        {"features.a", 4}, {"features.b", 3}, {"features", 3},
+      {"head", 3},    {"Net", 6},        {"Loss:layer", 2}, {"Layer", 1},
+      {"Block:a", 1}, {"Block:b", 1},    {"Block", 1}};
   EXPECT_EQ(runs, expected);
 }
 
