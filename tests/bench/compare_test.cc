@@ -327,6 +327,11 @@ TEST_F(CompareTest, LiveRunsAreComparedByTheirTimesInTheProgram) {
   a["rows"][4]["counters"]["page-faults"] = 24;
   b["rows"][4]["counters"]["page-faults"] = 2;
   b["live"]["steps"]["primitives"] = 99;
+  // 0.8 of a CPU in 2 s: other programs had it for the rest.
+  b["rows"][5]["counters"]["task-clock"] = 1.6e9;
+  b["rows"][5]["live_seconds"] = 2.0;
+  b["rows"][7]["counters"]["task-clock"] = 0.8e9;
+  b["rows"][7]["live_seconds"] = 2.0;
   const nlohmann::json result = Compare(a, b, {"--all"});
   EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
   ASSERT_EQ(result["rows"].size(), 15u);
@@ -349,6 +354,11 @@ TEST_F(CompareTest, LiveRunsAreComparedByTheirTimesInTheProgram) {
                                  {"page-faults", {{"a", 3.0}, {"b", 0.5}}}};
   EXPECT_EQ(rows[3]["counts"], counts);
   EXPECT_THAT(outcome_.output, HasSubstr("page-faults B"));
+  EXPECT_EQ(rows[4]["status"], "DEGRADED");
+  EXPECT_EQ(rows[4]["reason"], "B: waited for CPUs: 0.80 CPUs in its time");
+  EXPECT_FALSE(rows[4]["ci95"].is_null());
+  EXPECT_TRUE(rows[6]["ci95"].is_null());  // most of its time was that of others
+  EXPECT_THAT(result["notes"], Contains(HasSubstr("the step is DEGRADED: B: waited")));
   // The first step, of 100 s, is the warm-up.
   EXPECT_LT(result["step"]["a"], 1);
   EXPECT_FALSE(result["step"]["ci95"].is_null());
@@ -362,11 +372,16 @@ TEST_F(CompareTest, LiveRunsOfFewStepsCannotTell) {
   for (nlohmann::json& row : live["rows"]) {
     row["execution"]["framework"] = {{"samples", {1e-3, 1e-3, 1e-3, 1e-3}}};
   }
-  live["live"]["steps"] = nullptr;
+  // The first step is the warm-up; the others take 2.5 s (median).
+  nlohmann::json& series = live["live"]["steps"]["series"] = nlohmann::json::array();
+  for (const double seconds : {100.0, 4.0, 1.0, 3.0, 2.0}) series.push_back({{"seconds", seconds}});
   const nlohmann::json result = Compare(live, live, {"--fail-above", "5%"});
   EXPECT_EQ(outcome_.exit_status, kExitCannotTell) << outcome_.output;
   EXPECT_EQ(result["verdict"], "cannot tell");
-  EXPECT_THAT(result["notes"], Contains(HasSubstr("no row has 5 runs on both sides")));
+  EXPECT_EQ(result["step"]["a"], 2.5);
+  EXPECT_TRUE(result["step"]["ci95"].is_null());
+  EXPECT_THAT(result["notes"], Contains(HasSubstr("each ran fewer than 5 times on a side")));
+  live["live"]["steps"] = nullptr;
   // Rows without any time are no evidence that nothing changed.
   for (nlohmann::json& row : live["rows"]) row["execution"]["framework"] = nullptr;
   EXPECT_EQ(Compare(live, live)["verdict"], "cannot tell");

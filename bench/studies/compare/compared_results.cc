@@ -198,14 +198,35 @@ RunsByCase CasesOf(const ResultFile& result, const char* side, bool live,
   }
 }
 
+// A primitive computes all of its time. Marks one whose threads waited for CPUs meanwhile; if that
+// was most of its time, the time is that of other programs. A row without counts is not marked.
+void MarkWaiting(double cpu_seconds, double seconds, StageTimes& stage) {
+  constexpr double kLeastCpus = 0.9;
+  constexpr double kOwnTime = 0.5;
+  if (!(seconds > 0) || !(cpu_seconds < kLeastCpus * seconds)) return;
+  if (cpu_seconds < kOwnTime * seconds) stage.no_interval = true;
+  stage.status = "DEGRADED";
+  stage.reason = fmt::format("waited for CPUs: {:.2f} CPUs in its time", cpu_seconds / seconds);
+}
+
+// CPU time and time of a row's tasks; NaN if it has no counts.
+std::pair<double, double> TaskTimesOf(const Json& row) {
+  const Json clock = row.value("/counters/task-clock"_json_pointer, Json());
+  const Json seconds = row.value("live_seconds", Json());
+  if (!clock.is_number() || !seconds.is_number()) return {std::nan(""), std::nan("")};
+  return {clock.get<double>() * 1e-9, seconds.get<double>()};
+}
+
 // The times and counts of a row in its program.
 void SetLive(const Json& row, StageTimes& stage) {
   stage.status = "OK";
   stage.reason.clear();
   stage.times = TimesOf(row.value("/execution/framework"_json_pointer, Json()));
   stage.spread = std::max(stage.spread, kSpreadOfMovedData);
+  const auto [cpu_seconds, seconds] = TaskTimesOf(row);
+  MarkWaiting(cpu_seconds, seconds, stage);
   if (stage.times.size() < kLeastLiveRuns) {
-    stage.few_runs = true;
+    stage.no_interval = true;
     stage.status = "DEGRADED";
     stage.reason = fmt::format("{} timed run{}: too few for an interval", stage.times.size(),
                                stage.times.size() == 1 ? "" : "s");
@@ -231,7 +252,15 @@ std::vector<StageTimes> StepOfLive(const Json& trace) {
     if (!series[i].is_object()) continue;
     if (const auto time = TimeOf(series[i].value("seconds", Json()))) step.times.push_back(*time);
   }
-  step.few_runs = step.times.size() < kLeastLiveRuns;
+  step.no_interval = step.times.size() < kLeastLiveRuns;
+  double all_cpu_seconds = 0, all_seconds = 0;
+  for (const Json& row : trace["rows"]) {
+    const auto [cpu_seconds, seconds] = TaskTimesOf(row);
+    if (!(seconds > 0)) continue;
+    all_cpu_seconds += cpu_seconds;
+    all_seconds += seconds;
+  }
+  MarkWaiting(all_cpu_seconds, all_seconds, step);
   return {step};
 }
 

@@ -113,7 +113,7 @@ struct CaseRows {
 CaseRows RowsOf(const ComparedCase& both, bool comparable, Comparison& comparison) {
   CaseRows result;
   std::vector<TimedPair> pairs;
-  std::vector<bool> few;  // of a pair: it has no interval
+  std::vector<bool> unknown;  // of a pair: it has no interval
   std::map<const ComparedRun*, StagesByKey> stages;
   for (const std::vector<ComparedRun>* runs : {&both.a, &both.b}) {
     for (const ComparedRun& run : *runs) stages[&run] = IndexOf(run);
@@ -135,7 +135,7 @@ CaseRows RowsOf(const ComparedCase& both, bool comparable, Comparison& compariso
     const StageTimes& b = *find(both.b.front());
     pairs.back().least_spread = a.spread;
     row.counts = CountsOf(a, b);
-    few.push_back(a.few_runs || b.few_runs);
+    unknown.push_back(a.no_interval || b.no_interval);
     result.rows.push_back(std::move(row));
   }
   std::optional<TimedPair> step;
@@ -148,19 +148,20 @@ CaseRows RowsOf(const ComparedCase& both, bool comparable, Comparison& compariso
   }
   const MachineChanges machine = CeilingChanges(both.a.front().about, both.b.front().about);
   result.estimated = EstimateDifferences(pairs, step, machine);
-  const auto keep = [comparable](TimeDifference difference, bool too_few) {
-    if (comparable && !too_few) return difference;
+  const auto keep = [comparable](TimeDifference difference, bool no_interval) {
+    if (comparable && !no_interval) return difference;
     difference.p.reset();
     difference.interval.reset();
     return difference;
   };
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
-    result.rows[i].difference = keep(result.estimated.stages[i], few[i]);
+    result.rows[i].difference = keep(result.estimated.stages[i], unknown[i]);
   }
   if (result.step) {
     const StageTimes* const b = step_of(both.b.front());
-    const bool too_few = step_of(both.a.front())->few_runs || (b != nullptr && b->few_runs);
-    result.step->difference = keep(*result.estimated.step, too_few);
+    const bool no_interval =
+        step_of(both.a.front())->no_interval || (b != nullptr && b->no_interval);
+    result.step->difference = keep(*result.estimated.step, no_interval);
   }
   const std::string prefix = both.name.empty() ? "" : both.name + ": ";
   for (const auto& [side, own, other] : {std::tuple{"A", &both.a.front(), &both.b.front()},
@@ -229,9 +230,10 @@ void AddNotes(const ComparedCase& both, const CaseRows& rows, ResultKind kind,
     return !row.counts.empty() && !row.difference.interval;
   };
   if (!rows.rows.empty() && std::all_of(rows.rows.begin(), rows.rows.end(), few)) {
-    notes.push_back(fmt::format(
-        "{}no row has {} runs on both sides: no difference can be shown; run more steps", prefix,
-        kLeastLiveRuns));
+    notes.push_back(
+        fmt::format("{}no row can be shown to differ: each ran fewer than {} times on a side, or "
+                    "waited for CPUs there; run more steps, on an idle machine",
+                    prefix, kLeastLiveRuns));
   } else if (std::min(Samples(both.a), Samples(both.b)) < 2) {
     notes.push_back(prefix + (benchmark
                                   ? "one time for each row: no difference can be shown; use "
