@@ -19,6 +19,8 @@ foreach(isa IN LISTS TOPDNN_EIGEN_ISAS)
           LIBRARY DESTINATION ${program_folder} COMPONENT program)
 endforeach()
 install(TARGETS topdnn_live topdnn_width LIBRARY DESTINATION ${program_folder} COMPONENT program)
+install(FILES ${CMAKE_SOURCE_DIR}/bench/live/python/sitecustomize.py
+        DESTINATION ${program_folder}/live_python COMPONENT program)
 if(TARGET topdnn_mpi)
   install(TARGETS topdnn_mpi LIBRARY DESTINATION ${program_folder} COMPONENT mpi)
 endif()

@@ -24,10 +24,13 @@
 #include "bench/replay/measured_trace.h"
 #include "bench/replay/trace_problem_set.h"
 #include "bench/replay/trace_report.h"
+#include "bench/studies/results/result_file.h"
+#include "bench/studies/results/result_page.h"
 #include "bench/workload/sources.h"
 #include "bench/workload/workload.h"
 #include "harness/files/atomic_file.h"
 #include "harness/files/input_file.h"
+#include "harness/report/html/page.h"
 #include "harness/report/json.h"
 #include "harness/text/errors.h"
 #include "harness/text/style.h"
@@ -43,6 +46,7 @@ struct TraceOptions {
   bool no_replay = false;
   int step = 0;
   bool series = false;
+  bool modules = false;
   bool read_only = false;
   bool repro = false;
   bool all = false;
@@ -55,8 +59,14 @@ struct TraceOptions {
   int rows = TraceMeasuring().rows;
   int alternatives = TraceMeasuring().alternatives;
   std::string json;
+  std::string html;
   std::string save;
 };
+
+bool ResultOnStandardOutput(const TraceOptions& options) {
+  return options.json == kStandardOutput || options.html == kStandardOutput ||
+         options.save == kStandardOutput;
+}
 
 constexpr std::string_view kStandardInput = "/dev/stdin";
 
@@ -99,8 +109,8 @@ Trace ReadLog(const TraceOptions& options) {
 Trace RunCommand(const TraceOptions& options, int& status) {
   if (options.words.empty())
     throw UsageError("--run: give a command: topdnn trace --run -- COMMAND");
-  const bool json_out = options.json == kStandardOutput || options.save == kStandardOutput;
-  TracedCommand traced = RunTraced(options.words, json_out ? STDERR_FILENO : STDOUT_FILENO);
+  TracedCommand traced =
+      RunTraced(options.words, ResultOnStandardOutput(options) ? STDERR_FILENO : STDOUT_FILENO);
   if (!traced.end.empty()) {
     fmt::print(stderr, "topdnn: {} {}\n", options.words.front(), traced.end);
     status = kExitWrong;
@@ -164,8 +174,9 @@ LiveProgram RunLiveCommand(const TraceOptions& options, const std::vector<LiveEv
     throw UsageError("--live: give a command: topdnn trace --live -- COMMAND");
   }
   ProgressLine progress(DetectStyle(stderr));
-  LiveProgram program = RunLive(
-      options.words, events, [&](const LiveFold& fold) { progress.Show(LiveProgressText(fold)); });
+  LiveProgram program = RunLive(options.words, events, options.modules, [&](const LiveFold& fold) {
+    progress.Show(LiveProgressText(fold));
+  });
   progress.Erase();
   if (!program.end.empty()) {
     fmt::print(stderr, "topdnn: {} {}\n", options.words.front(), program.end);
@@ -184,8 +195,9 @@ std::size_t StepOf(const TraceOptions& options, const LiveTrace& live) {
 
 void CheckLiveOptions(const TraceOptions& options) {
   if (options.live && options.run) throw UsageError("--run and --live: give one of them");
-  if (!options.live && (options.no_replay || options.step != 0 || options.series)) {
-    throw UsageError("--no-replay, --step and --series are for --live");
+  if (!options.live &&
+      (options.no_replay || options.step != 0 || options.series || options.modules)) {
+    throw UsageError("--no-replay, --step, --series and --modules are for --live");
   }
 }
 
@@ -193,17 +205,20 @@ void WriteOutputs(const TraceOptions& options, const MeasuredTrace& measured,
                   const LiveReport* live) {
   Outputs outputs;
   outputs.Write(options.save, [&] { WriteFileAtomically(options.save, ProblemSetText(measured)); });
-  outputs.Write(options.json, [&] {
-    nlohmann::ordered_json json = TraceJson(measured);
-    if (live != nullptr) AddLiveJson(*live, measured, json);
-    WriteFileAtomically(options.json, JsonText(json));
-  });
+  ResultFile result = {.path = {}, .kind = ResultKind::kTrace, .json = {}};
+  if (!options.json.empty() || !options.html.empty()) {
+    result.json = TraceJson(measured);
+    if (live != nullptr) AddLiveJson(*live, measured, result.json);
+  }
+  outputs.Write(options.json, [&] { WriteFileAtomically(options.json, JsonText(result.json)); });
+  outputs.Write(options.html,
+                [&] { WriteFileAtomically(options.html, HtmlPage({*PageDataOf(result)})); });
   outputs.Finish();
 }
 
 // Standard output is the program's: the table goes to standard error.
 int RunLiveTrace(const TraceOptions& options) {
-  CheckOutputs({options.json, options.save}, {});
+  CheckOutputs({options.json, options.html, options.save}, {});
   InterruptFlag();
   const bool measures = !options.no_replay && !options.read_only && !options.repro;
   OpenedSources opened;
@@ -222,10 +237,11 @@ int RunLiveTrace(const TraceOptions& options) {
     return program.status;
   }
   LiveReport report{.program = &program,
-                    .events = events.names,
+                    .events = events,
                     .step = StepOf(options, program.live),
                     .all = options.all,
-                    .series = options.series};
+                    .series = options.series,
+                    .modules = options.modules};
   MeasuredTrace measured = TranslateTrace(
       report.step == 0 ? program.live.trace : OfStep(program.live, report.step - 1).trace);
   const Style style = DetectStyle(stderr);
@@ -250,7 +266,7 @@ int RunTrace(const TraceOptions& options) {
   if (options.live) return RunLiveTrace(options);
   std::vector<std::string> inputs;
   if (!options.run) inputs.push_back(LogPath(options));
-  CheckOutputs({options.json, options.save}, inputs);
+  CheckOutputs({options.json, options.html, options.save}, inputs);
   InterruptFlag();
   int status = kExitGood;
   const bool measures = !options.read_only && !options.repro;
@@ -259,8 +275,7 @@ int RunTrace(const TraceOptions& options) {
   MeasuredTrace measured =
       TranslateTrace(options.run ? RunCommand(options, status) : ReadLog(options));
   if (measures) Measure(options, opened, measured);
-  std::FILE* const stream =
-      options.json == kStandardOutput || options.save == kStandardOutput ? stderr : stdout;
+  std::FILE* const stream = ResultOnStandardOutput(options) ? stderr : stdout;
   fmt::print(stream, "{}",
              options.repro ? BenchdnnText(measured)
                            : TraceText(measured, options.all, DetectStyle(stream)));
@@ -286,6 +301,8 @@ std::function<int()> ConfigureTrace(CommandParser& parser) {
                  "--live: print what was measured in the program, and measure nothing here");
   parser.Add("--step", options->step, "--live: the rows of this step alone, from 1", Range{1, 1e9});
   parser.AddFlag("--series", options->series, "--live: print the steps one by one");
+  parser.AddFlag("--modules", options->modules,
+                 "--live: a row for each module of PyTorch, which is named");
   parser.AddFlag("--read-only", options->read_only, "print what the log says, and measure nothing");
   parser.AddFlag("--repro", options->repro,
                  "print each row as a line for benchdnn, oneDNN's benchmark program, and measure "
@@ -314,6 +331,7 @@ std::function<int()> ConfigureTrace(CommandParser& parser) {
              "write the rows as a problem set for bench --problems to this file");
   parser.Add("--json FILE", options->json,
              "write everything to this file as JSON; - is standard output");
+  parser.Add("--html FILE", options->html, "write the page to this file; - is standard output");
   return [options] { return RunTrace(*options); };
 }
 

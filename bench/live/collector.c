@@ -81,6 +81,8 @@ struct Thread {
   const struct IttDomain* known; /* the domain that was compared last, and the result */
   int is_execution;
   struct LiveChunk* chunk;
+  uint32_t module_bytes;
+  char module[LIVE_MOST_MODULE]; /* that runs in this thread, with --modules */
   struct Frame frames[MOST_DEPTH];
   struct LiveRecord record;
   char task_text[LIVE_MOST_TEXT]; /* the line of the task */
@@ -178,9 +180,11 @@ static struct Thread* Self(void) {
   return thread;
 }
 
-/* Appends the thread's record with a text. */
+/* Appends the thread's record with a text and the module. */
 static void Append(struct Thread* thread, const char* text, uint32_t text_bytes) {
-  const uint32_t bytes = ((uint32_t)sizeof(struct LiveRecord) + text_bytes + 7) & ~7u;
+  const uint32_t module_bytes = thread->module_bytes;
+  const uint32_t bytes =
+      ((uint32_t)sizeof(struct LiveRecord) + text_bytes + module_bytes + 7) & ~7u;
   const uint32_t room = LIVE_CHUNK_BYTES - (uint32_t)sizeof(struct LiveChunk);
   if (thread->chunk && room - thread->chunk->used < bytes) FinishChunk(thread);
   if (!thread->chunk) thread->chunk = TakeChunk();
@@ -191,8 +195,10 @@ static void Append(struct Thread* thread, const char* text, uint32_t text_bytes)
   char* const at = (char*)(thread->chunk + 1) + thread->chunk->used;
   thread->record.bytes = bytes;
   thread->record.text_bytes = text_bytes;
+  thread->record.module_bytes = module_bytes;
   memcpy(at, &thread->record, sizeof thread->record);
   memcpy(at + sizeof thread->record, text, text_bytes);
+  memcpy(at + sizeof thread->record + text_bytes, thread->module, module_bytes);
   __atomic_store_n(&thread->chunk->used, thread->chunk->used + bytes, __ATOMIC_RELEASE);
 }
 
@@ -201,6 +207,15 @@ static void AppendText(struct Thread* thread, int kind, const char* text, uint32
   thread->record.kind = (uint16_t)kind;
   thread->record.line = Now();
   Append(thread, text, text_bytes);
+}
+
+/* Called from Python (python/sitecustomize.py): the module that this thread runs from now on; an
+ * empty text: none. A name that is too long loses its end. */
+EXPORT void topdnn_live_module(const char* name) {
+  struct Thread* thread = Self();
+  if (!thread) return;
+  thread->module_bytes = (uint32_t)strnlen(name, LIVE_MOST_MODULE);
+  memcpy(thread->module, name, thread->module_bytes);
 }
 
 /* ---- the calls of ITT ---- */

@@ -24,8 +24,9 @@ struct LiveWriter {
 
 class LiveMemory {
  public:
-  using Take =
-      std::function<void(LiveWriter writer, const LiveRecord& record, std::string_view text)>;
+  // `module`: of the framework; empty without --modules.
+  using Take = std::function<void(LiveWriter writer, const LiveRecord& record,
+                                  std::string_view text, std::string_view module)>;
 
   LiveMemory();  // throws std::system_error
 

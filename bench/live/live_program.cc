@@ -1,10 +1,14 @@
 #include "bench/live/live_program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <string_view>
 
+#include "bench/command_line/command.h"
 #include "bench/live/preloaded_program.h"
 
 namespace topdnn {
@@ -38,18 +42,32 @@ bool SwitchOn(const std::string& library, const std::string& memory, Variables& 
   return pass_on;
 }
 
+// Lets Python import our sitecustomize.py before all others. It removes its folder from the path.
+void NameModules(const std::string& library, Variables& variables) {
+  const std::filesystem::path folder = std::filesystem::path(library).parent_path() / "live_python";
+  if (!std::filesystem::exists(folder / "sitecustomize.py")) {
+    throw UsageError(fmt::format(
+        "--modules: {} has no sitecustomize.py; build the target topdnn again", folder.string()));
+  }
+  std::string& path = variables["PYTHONPATH"];
+  path = folder.string() + (path.empty() ? "" : ":" + path);
+}
+
 }  // namespace
 
 LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector<LiveEvent>& events,
-                    const std::function<void(const LiveFold& fold)>& progress) {
+                    bool modules, const std::function<void(const LiveFold& fold)>& progress) {
   PreloadedProgram program("--live", arguments, "libtopdnn_live.so", "use `topdnn trace --run`");
   LiveMemory memory;
   memory.head().events = static_cast<std::uint32_t>(events.size());
   std::copy(events.begin(), events.end(), memory.head().event);
   memory.head().pass_on = SwitchOn(program.library(), memory.path(), program.variables()) ? 1 : 0;
+  if (modules) NameModules(program.library(), program.variables());
   LiveFold fold;
   const LiveMemory::Take take = [&fold](LiveWriter writer, const LiveRecord& record,
-                                        std::string_view text) { fold.Add(writer, record, text); };
+                                        std::string_view text, std::string_view module) {
+    fold.Add(writer, record, text, module);
+  };
   const Clock::time_point begin = Clock::now();
   Clock::time_point shown = begin;
   program.Start();

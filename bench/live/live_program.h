@@ -20,11 +20,11 @@ struct LiveProgram : ProgramEnd {
 
 // Runs the program in `arguments` (found as the shell finds it) and waits for its end. Its standard
 // streams are this process's. After an interrupt of this process the program has two seconds to
-// end, and is ended then. `events`: of the hardware, for each primitive. `progress` is called about
-// twice a second. Throws UsageError for a program that cannot be started, or into which no library
-// can be loaded.
+// end, and is ended then. `events`: of the hardware, for each primitive. `modules`: PyTorch's
+// modules are named. `progress` is called about twice a second. Throws UsageError for a program
+// that cannot be started, or into which no library can be loaded.
 LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector<LiveEvent>& events,
-                    const std::function<void(const LiveFold& fold)>& progress);
+                    bool modules, const std::function<void(const LiveFold& fold)>& progress);
 
 }  // namespace topdnn
 

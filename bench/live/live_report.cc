@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
 
 #include "bench/replay/trace_report.h"
 #include "harness/report/json.h"
@@ -21,6 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kStepsShown = 20;
+constexpr const char* kNodes[] = {"Retiring", "Bad_Speculation", "Frontend_Bound", "Backend_Bound"};
 constexpr const char* kKernelEvents[] = {"task-clock", "page-faults", "context-switches"};
 
 std::string Several(std::int64_t n, std::string_view one) {
@@ -112,9 +114,19 @@ std::string HeadText(const LiveReport& report, const Style& style) {
   note(live.tasks_without_line,
        "without a line: this oneDNN has no log, so rows are kinds of primitives");
   note(live.lost, "lost: topdnn did not run for a second, and the memory for records was full");
+  const auto named = [](const TraceRow& row) { return !row.module.empty(); };
+  if (report.modules && std::none_of(live.trace.rows.begin(), live.trace.rows.end(), named)) {
+    add("note: --modules: no module of PyTorch ran a primitive: the program does not use torch.nn, "
+        "or its Python reads no PYTHONPATH (-E, -I) or no sitecustomize (-S)");
+  }
   const auto counted = [](const LiveRow& row) { return row.hardware_tasks > 0; };
-  if (!report.events.empty() && std::none_of(live.rows.begin(), live.rows.end(), counted)) {
+  if (!report.events.reason.empty()) {
+    add("note: no Top-Down: " + report.events.reason);
+  } else if (!report.events.names.empty() &&
+             std::none_of(live.rows.begin(), live.rows.end(), counted)) {
     add("note: the hardware's events were not counted: `topdnn machine` says why");
+  } else if (report.events.table != nullptr) {
+    add(fmt::format("Top-Down of {} ({})", report.events.table->cpu, report.events.table->source));
   }
   return text;
 }
@@ -136,7 +148,13 @@ std::string LiveRowsText(const LiveReport& report, const MeasuredTrace& measured
       {.name = "faults", .kind = kFigure, .rank = 3},
       {.name = "switches", .kind = kFigure, .rank = 4},
       {.name = "beside", .kind = Table::Kind::kPercent, .rank = 5}};
-  for (const std::string& event : report.events) {
+  if (report.events.table != nullptr) {
+    for (const char* node : kNodes) {
+      columns.push_back({.name = WordsOf(node), .kind = Table::Kind::kPercent, .rank = 2});
+    }
+  }
+  if (report.modules) columns.insert(columns.begin(), {.name = "module", .least = 12});
+  for (const std::string& event : report.events.names) {
     columns.push_back({.name = event, .kind = kFigure, .rank = 6});
   }
   Table table(columns);
@@ -167,7 +185,15 @@ std::string LiveRowsText(const LiveReport& report, const MeasuredTrace& measured
         live.overlapped > 0 ? Table::Cell(Ratio(static_cast<double>(live.overlapped),
                                                 static_cast<double>(live.tasks)))
                             : Table::Cell(std::string())};
-    for (std::size_t e = 0; e < report.events.size(); ++e) {
+    if (report.events.table != nullptr) {
+      const LiveTopdown topdown = TopdownOf(report.events, live);
+      for (const char* node : kNodes) {
+        const auto found = topdown.nodes.find(node);
+        cells.push_back(if_counted(found == topdown.nodes.end() ? std::nullopt : found->second));
+      }
+    }
+    if (report.modules) cells.insert(cells.begin(), OneLine(row.row.module));
+    for (std::size_t e = 0; e < report.events.names.size(); ++e) {
       const std::optional<double> event = live.Event(e);
       cells.push_back(if_counted(event ? Ratio(*event, static_cast<double>(live.hardware_tasks))
                                        : std::nullopt));
@@ -188,11 +214,14 @@ Json CountersJson(const LiveReport& report, const LiveRow& live) {
   for (std::size_t i = 0; i < std::size(kKernelEvents); ++i) {
     json[kKernelEvents[i]] = JsonNumber(live.kernel[i]);
   }
-  for (std::size_t e = 0; e < report.events.size(); ++e) {
-    json["perf/" + report.events[e]] = JsonNumber(live.Event(e));
+  for (std::size_t e = 0; e < report.events.names.size(); ++e) {
+    json["perf/" + report.events.names[e]] = JsonNumber(live.Event(e));
   }
   return json;
 }
+
+// As many digits as oneDNN prints.
+double SixDigits(float seconds) { return std::stod(fmt::format("{:.6g}", seconds)); }
 
 Json StepsJson(const LiveTrace& live) {
   if (live.step_length == 0) return nullptr;
@@ -256,10 +285,20 @@ void AddLiveJson(const LiveReport& report, const MeasuredTrace& measured,
     const LiveRow& counts = LiveOf(report, row);
     Json& json = trace["rows"].at(i);
     const bool has_tasks = counts.tasks > 0 && report.step == 0;
+    if (Json& times = json["execution"]["framework"]; times.is_object()) {
+      times["samples"] = Json::array();
+      for (const float sample : row.row.samples) times["samples"].push_back(SixDigits(sample));
+    }
+    json["module"] = row.row.module.empty() ? Json(nullptr) : Json(row.row.module);
     json["live_seconds"] = has_tasks ? JsonNumber(counts.seconds) : Json(nullptr);
     json["live_share"] = JsonNumber(Ratio(row.row.seconds, WholeSeconds(report)));
     json["overlapped"] = has_tasks ? Json(counts.overlapped) : Json(nullptr);
     json["counters"] = CountersJson(report, counts);
+    json["live_topdown"] = nullptr;
+    if (report.events.names.empty() || json["counters"].is_null()) continue;
+    const LiveTopdown topdown = TopdownOf(report.events, counts);
+    for (const auto& [node, value] : topdown.nodes) json["live_topdown"][node] = JsonNumber(value);
+    json["live_topdown_reason"] = topdown.reason.empty() ? Json(nullptr) : Json(topdown.reason);
   }
 }
 

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <vector>
 
+#include "bench/live/live_events.h"
 #include "bench/live/live_program.h"
 #include "bench/replay/measured_trace.h"
 #include "harness/text/style.h"
@@ -15,10 +15,11 @@ namespace topdnn {
 
 struct LiveReport {
   const LiveProgram* program = nullptr;
-  std::vector<std::string> events{};  // names of LiveRow::hardware
-  std::size_t step = 0;               // the step whose rows are shown, from 1; 0: all of the run
-  bool all = false;                   // all rows, not only the costliest
-  bool series = false;                // the steps one by one
+  LiveEvents events{};   // of LiveRow::hardware
+  std::size_t step = 0;  // the step whose rows are shown, from 1; 0: all of the run
+  bool all = false;      // all rows, not only the costliest
+  bool series = false;   // the steps one by one
+  bool modules = false;  // rows have a module
 };
 
 // The summary and the rows. `measured` has the rows of the same trace, the costliest first.

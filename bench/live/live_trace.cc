@@ -37,7 +37,9 @@ std::optional<double> LiveRow::Event(std::size_t i) const {
   return hardware[i] * enabled / running;
 }
 
-void LiveFold::Add(LiveWriter writer, const LiveRecord& record, std::string_view text) {
+void LiveFold::Add(LiveWriter writer, const LiveRecord& record, std::string_view text,
+                   std::string_view module) {
+  reader_.SetModule(module);
   switch (record.kind) {
     case LIVE_TASK:
       AddTask(writer, record, text);

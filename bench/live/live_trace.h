@@ -71,7 +71,8 @@ inline constexpr std::size_t kMostLiveExecutions = 1'000'000;
 // Folds records while the program runs, in bounded memory.
 class LiveFold {
  public:
-  void Add(LiveWriter writer, const LiveRecord& record, std::string_view text);
+  void Add(LiveWriter writer, const LiveRecord& record, std::string_view text,
+           std::string_view module = {});
   std::int64_t primitives() const { return primitives_; }
   // The rows so far.
   const Trace& SoFar() const { return reader_.SoFar(); }

@@ -11,11 +11,12 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 1u
+#define LIVE_VERSION 2u
 #define LIVE_CHUNK_BYTES (64u << 10)
 #define LIVE_CHUNKS 1024u
 #define LIVE_MOST_TEXT (16u << 10)
 #define LIVE_MOST_EVENTS 11
+#define LIVE_MOST_MODULE 256u
 
 /* The environment variables: the path of the memory, and that the user asked for oneDNN's log. */
 #define LIVE_PATH_VARIABLE "TOPDNN_LIVE"
@@ -68,14 +69,15 @@ enum {
   LIVE_HARDWARE = 4    /* counts of the hardware are there */
 };
 
-/* The text follows. A task covers begin to end; oneDNN prints its line, with the time that it
- * measured, shortly before the end. Counts are those from begin to the line, or to the end. */
+/* The text follows, and after it the module of the framework. A task covers begin to end; oneDNN
+ * prints its line, with the time that it measured, shortly before the end. Counts are those from
+ * begin to the line, or to the end. */
 struct LiveRecord {
-  uint32_t bytes; /* with the text, a multiple of 8 */
+  uint32_t bytes; /* with the texts, a multiple of 8 */
   uint16_t kind;
   uint16_t flags;
   uint32_t text_bytes;
-  uint32_t reserved;
+  uint32_t module_bytes;
   uint64_t begin; /* ns of CLOCK_MONOTONIC */
   uint64_t line;  /* 0: no line */
   uint64_t end;

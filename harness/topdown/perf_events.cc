@@ -26,12 +26,17 @@ struct Attempt {
   bool level1 = true;  // every event of level 1 counts
 };
 
+// `one_pass`: leaves the instructions out if everything fits on the counters at once without them.
 Attempt TryPath(const std::vector<std::string>& metrics, const RequestContext& context,
-                const PerfSetting& setting) {
+                const PerfSetting& setting, bool one_pass) {
   Attempt attempt;
   MetricRequests requests = RequestsFor(metrics, context);
   attempt.notes = std::move(requests.notes);
   attempt.plan = PlanPerf(setting.calls, requests.events, SpinForATrial);
+  if (one_pass && attempt.plan.passes.size() > 1) {
+    std::erase_if(requests.events, [](const auto& r) { return r.event.name == "instructions"; });
+    attempt.plan = PlanPerf(setting.calls, requests.events, SpinForATrial);
+  }
   if (context.table == nullptr) return attempt;
   attempt.path = context.table->paths[context.path].name;
   for (const std::string& name : EventsOfPath(*context.table, context.path, 1, context.smt)) {
@@ -51,18 +56,18 @@ bool PathIsOffered(const TopdownPath& path, const RequestContext& context) {
 
 // The first path for which every event of level 1 counts; otherwise the last path.
 Attempt TryPaths(const std::vector<std::string>& metrics, const TopdownTable* table,
-                 const SysfsPmu* core_type, const PerfSetting& setting) {
+                 const SysfsPmu* core_type, const PerfSetting& setting, bool one_pass = false) {
   RequestContext context = {.table = table,
                             .path = 0,
                             .smt = setting.smt,
                             .sysfs = setting.sysfs,
                             .core_type = core_type};
-  if (table == nullptr) return TryPath(metrics, context, setting);
+  if (table == nullptr) return TryPath(metrics, context, setting, one_pass);
   Attempt attempt;
   for (context.path = 0; context.path < table->paths.size(); ++context.path) {
     const bool last = context.path + 1 == table->paths.size();
     if (!last && !PathIsOffered(table->paths[context.path], context)) continue;
-    attempt = TryPath(metrics, context, setting);
+    attempt = TryPath(metrics, context, setting, one_pass);
     if (attempt.level1) break;
   }
   return attempt;
@@ -170,6 +175,33 @@ OpenedPerf OpenPerf(const std::vector<std::string>& metrics, const PerfSetting& 
   opened.source =
       std::make_unique<PerfSource>(setting.calls, std::move(attempt.plan), setting.threads);
   return opened;
+}
+
+Level1Group PlanLevel1Group(const PerfSetting& setting) {
+  Level1Group group = {.table = TopdownTableOf(setting.cpu)};
+  if (group.table == nullptr) {
+    group.reason = UnknownCpu(setting.cpu);
+    return group;
+  }
+  if (!CoreTypes(setting.sysfs).empty()) {
+    group.reason = "this CPU has several types of cores, whose events are no one group";
+    return group;
+  }
+  Attempt attempt = TryPaths({"topdown-l1"}, group.table, nullptr, setting, /*one_pass=*/true);
+  if (attempt.plan.passes.empty()) {
+    const Availability refusal = Refusal(attempt.plan, setting);
+    group.reason = refusal.reason + (refusal.remedy.empty() ? "" : "; " + refusal.remedy);
+  } else if (!attempt.level1) {
+    group.reason = AbsentText(attempt.plan.absent.front());
+  } else if (attempt.plan.passes.size() > 1) {
+    group.reason = fmt::format(
+        "the events of level 1 need {} passes on {} free counters{}", attempt.plan.passes.size(),
+        attempt.plan.counters,
+        setting.surroundings.watchdog ? "; sysctl kernel.nmi_watchdog=0 frees another one" : "");
+  } else {
+    group.events = std::move(attempt.plan.passes.front());
+  }
+  return group;
 }
 
 namespace {

@@ -48,6 +48,15 @@ struct OpenedPerf {
 // event.
 OpenedPerf OpenPerf(const std::vector<std::string>& metrics, const PerfSetting& setting);
 
+// The events of level 1 as one group, for code that runs once: no second pass, no multiplexing.
+struct Level1Group {
+  const TopdownTable* table = nullptr;
+  std::vector<ResolvedEvent> events{};  // the leader first; empty: see `reason`
+  std::string reason{};
+};
+
+Level1Group PlanLevel1Group(const PerfSetting& setting);
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_HARNESS_TOPDOWN_PERF_EVENTS_H_

@@ -508,6 +508,43 @@ def check_figures(page):
             page.faults.append(f"{width}: {fault}")
 
 
+def check_live(page):
+    """A live run: the shares as bars, the steps as lines without the warm-up, modules and counts."""
+    page.open()
+    page.expect(page.run("return document.querySelector('#ratios') === null"),
+                "ratios without a measurement here")
+    bars = page.run("""return [...document.querySelectorAll('#shares .bar')].map(
+      (bar) => Number(bar.getAttribute('width')))""")
+    shares = [row["live_share"] for row in page.data["rows"]]
+    page.expect(len(bars) == len(shares) and
+                all(near(bar, bars[0] * share / shares[0], 0.1) for bar, share in zip(bars, shares)),
+                f"bars {bars}")
+    lines = page.run("""return [...document.querySelectorAll('#steps .series-line')].map(
+      (line) => line.getAttribute('d').slice(1).split('L').map((p) => p.split(' ').map(Number)))""")
+    seconds = page.data["live"]["steps"]["seconds"][1:]
+    for line in lines:
+        # The shortest step is at the bottom, the longest one at the top.
+        (low, high), (bottom, top) = (0.2, 0.6), (line[0][1], line[1][1])
+        page.expect(len(line) == 5 and bottom > top, f"line {line}")
+        for (_, y), value in zip(line, seconds):
+            page.expect(near(y, bottom + (top - bottom) * (value - low) / (high - low), 0.1),
+                        f"{value} at {y}")
+    text = page.driver.find_element(By.TAG_NAME, "main").text
+    for words in ("Live run", "layer1.conv", "6 of 5 primitives", "25.0 %", "Backend Bound 60.0 %"):
+        page.expect(words in text, f"no {words}: {text}")
+    cells = page.run("""return [...document.querySelectorAll('#row-table tbody tr')].slice(0, 1).map(
+      (row) => [...row.children].map((cell) => cell.innerText))[0]""")
+    page.expect("1.50" in cells and "3.00" in cells and "10.0 %" in cells, f"row {cells}")
+    page.run("document.querySelector('#shares .row[data-item=\"1\"] .hit').dispatchEvent("
+             "new MouseEvent('click', {bubbles: true}))")
+    details = page.run("return document.querySelector('.details').textContent")
+    page.expect("fewer than 5 runs" in details and "layer2.conv" in details, f"details: {details}")
+    for width in (320, 1280):
+        page.open(width=width)
+        for fault in page.run(OVERLAPS):
+            page.faults.append(f"{width}: {fault}")
+
+
 def check_schedule(page):
     """A cosched; see browse_schedule.py."""
     browse_schedule.check(page)

@@ -298,6 +298,95 @@ TEST_F(CompareTest, TheRowsOfTracesArePairedByPrimitiveProblemAndLayouts) {
   EXPECT_THAT(differences, HasSubstr("convolution conv3 src:f32 src:acdb"));
 }
 
+// A live run whose rows and steps have the times of a profile's.
+nlohmann::json LiveJsonLike(const nlohmann::json& profile) {
+  nlohmann::json live = TraceJsonLike(profile);
+  nlohmann::json series = {{{"seconds", 100.0}, {"primitive_seconds", 1.0}}};  // the warm-up
+  for (const nlohmann::json& sample : profile["step"]["seconds"]["samples"]) {
+    series.push_back({{"seconds", sample}, {"primitive_seconds", 0.0}});
+  }
+  live["live"] = {{"program_seconds", 1.0},
+                  {"steps", {{"primitives", live["rows"].size()}, {"series", series}}}};
+  for (nlohmann::json& row : live["rows"]) {
+    row["execution"] = {{"framework", row["execution"]["cold"]}, {"cold", nullptr}};
+    row["status"] = "SKIPPED";  // (here)
+    row["count"] = row["execution"]["framework"]["samples"].size();
+    row["counters"] = {{"task-clock", nullptr}, {"page-faults", 0}};
+  }
+  return live;
+}
+
+TEST_F(CompareTest, LiveRunsAreComparedByTheirTimesInTheProgram) {
+  nlohmann::json a = LiveJsonLike(ProfileJson({.seed = 1}));
+  nlohmann::json b = LiveJsonLike(ProfileJson({.seed = 2, .slow_stage = "conv7", .slowdown = 1.6}));
+  a["rows"][2]["layouts"] = "src:acdb";
+  a["rows"][3]["execution"]["framework"] = {{"samples", {3e-3, 1e-3, 2e-3}}, {"median", 9}};
+  b["rows"][3]["execution"]["framework"] = {{"samples", {5e-3, 5e-3, 6e-3, 4e-3, 7e-3}}};
+  a["rows"][4]["count"] = 8;
+  b["rows"][4]["count"] = 4;
+  a["rows"][4]["counters"]["page-faults"] = 24;
+  b["rows"][4]["counters"]["page-faults"] = 2;
+  b["live"]["steps"]["primitives"] = 99;
+  // 0.8 of a CPU in 2 s: other programs had it for the rest.
+  b["rows"][5]["counters"]["task-clock"] = 1.6e9;
+  b["rows"][5]["live_seconds"] = 2.0;
+  b["rows"][7]["counters"]["task-clock"] = 0.8e9;
+  b["rows"][7]["live_seconds"] = 2.0;
+  const nlohmann::json result = Compare(a, b, {"--all"});
+  EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
+  ASSERT_EQ(result["rows"].size(), 15u);
+  const auto& rows = result["rows"];
+  const auto slow = std::find_if(rows.begin(), rows.end(),
+                                 [](const auto& row) { return row["significant"] == true; });
+  ASSERT_NE(slow, rows.end()) << outcome_.output;
+  EXPECT_EQ((*slow)["name"], "convolution conv7 src:f32 src:abcd");
+  EXPECT_NEAR((*slow)["ratio"], 1.6, 0.03);
+  EXPECT_EQ((*slow)["status"], "OK");
+  // Medians of 2 and 5 ms, and no interval of three runs.
+  EXPECT_NEAR(rows[2]["a"], 2e-3, 1e-12);
+  EXPECT_NEAR(rows[2]["b"], 5e-3, 1e-12);
+  EXPECT_NEAR(rows[2]["ratio"], 2.5, 1e-9);
+  EXPECT_TRUE(rows[2]["ci95"].is_null());
+  EXPECT_EQ(rows[2]["significant"], false);
+  EXPECT_EQ(rows[2]["reason"], "A: 3 timed runs: too few for an interval");
+  const nlohmann::json counts = {{"runs", {{"a", 8.0}, {"b", 4.0}}},
+                                 {"task-clock", {{"a", nullptr}, {"b", nullptr}}},
+                                 {"page-faults", {{"a", 3.0}, {"b", 0.5}}}};
+  EXPECT_EQ(rows[3]["counts"], counts);
+  EXPECT_THAT(outcome_.output, HasSubstr("page-faults B"));
+  EXPECT_EQ(rows[4]["status"], "DEGRADED");
+  EXPECT_EQ(rows[4]["reason"], "B: waited for CPUs: 0.80 CPUs in its time");
+  EXPECT_FALSE(rows[4]["ci95"].is_null());
+  EXPECT_TRUE(rows[6]["ci95"].is_null());  // most of its time was that of others
+  EXPECT_THAT(result["notes"], Contains(HasSubstr("the step is DEGRADED: B: waited")));
+  // The first step, of 100 s, is the warm-up.
+  EXPECT_LT(result["step"]["a"], 1);
+  EXPECT_FALSE(result["step"]["ci95"].is_null());
+  EXPECT_THAT(result["differences"],
+              Contains("row only in A: convolution conv3 src:f32 src:acdb backward data"));
+  EXPECT_THAT(result["differences"], Contains("primitives in a step: 16 in A, 99 in B"));
+}
+
+TEST_F(CompareTest, LiveRunsOfFewStepsCannotTell) {
+  nlohmann::json live = LiveJsonLike(ProfileJson({.seed = 1}));
+  for (nlohmann::json& row : live["rows"]) {
+    row["execution"]["framework"] = {{"samples", {1e-3, 1e-3, 1e-3, 1e-3}}};
+  }
+  // The first step is the warm-up; the others take 2.5 s (median).
+  nlohmann::json& series = live["live"]["steps"]["series"] = nlohmann::json::array();
+  for (const double seconds : {100.0, 4.0, 1.0, 3.0, 2.0}) series.push_back({{"seconds", seconds}});
+  const nlohmann::json result = Compare(live, live, {"--fail-above", "5%"});
+  EXPECT_EQ(outcome_.exit_status, kExitCannotTell) << outcome_.output;
+  EXPECT_EQ(result["verdict"], "cannot tell");
+  EXPECT_EQ(result["step"]["a"], 2.5);
+  EXPECT_TRUE(result["step"]["ci95"].is_null());
+  EXPECT_THAT(result["notes"], Contains(HasSubstr("each ran fewer than 5 times on a side")));
+  live["live"]["steps"] = nullptr;
+  // Rows without any time are no evidence that nothing changed.
+  for (nlohmann::json& row : live["rows"]) row["execution"]["framework"] = nullptr;
+  EXPECT_EQ(Compare(live, live)["verdict"], "cannot tell");
+}
+
 // ---- What cannot be compared.
 
 TEST_F(CompareTest, RefusesInOneLine) {

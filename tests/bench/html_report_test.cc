@@ -59,6 +59,8 @@ TEST(HtmlPageInABrowser, DrawsMachinesSideBySide) { Browse("machines", {SampleMa
 
 TEST(HtmlPageInABrowser, DrawsATrace) { Browse("figures", {SampleTrace()}); }
 
+TEST(HtmlPageInABrowser, DrawsALiveRun) { Browse("live", {SampleLiveRun()}); }
+
 TEST(HtmlPageInABrowser, DrawsACorun) { Browse("figures", {SampleCorun()}); }
 
 // A simulation with nominal times runs no job. The test then marks one job as failed, and gives one

@@ -348,6 +348,42 @@ Json SampleTrace() {
   return trace;
 }
 
+Json SampleLiveRun() {
+  Json live = SampleTrace();
+  live["command"] = "topdnn trace --live -- python3 train.py";
+  live["live"] = {{"program_seconds", 2.0},
+                  {"span_seconds", 1.0},
+                  {"between_seconds", 0.25},
+                  {"processes", 1},
+                  {"steps", Json::object()}};
+  Json& steps = live["live"]["steps"];
+  steps = {{"primitives", 5},
+           {"first_seconds", 0.9},
+           {"later", {{"median", 0.3}, {"min", 0.2}, {"p90", 0.6}, {"n", 5}}}};
+  for (const double seconds : {0.9, 0.2, 0.6, 0.3, 0.2, 0.4}) {
+    steps["series"].push_back({{"seconds", seconds}, {"primitive_seconds", seconds / 2}});
+  }
+  for (std::size_t i = 0; i < live["rows"].size(); ++i) {
+    Json& row = live["rows"][i];
+    for (const char* key : {"topdown", "topdown_bounds", "topdown_bounds_reason"}) row.erase(key);
+    const double share = 0.1 / (1 + static_cast<double>(i));
+    row.update({{"measured_seconds", nullptr},
+                {"reason", nullptr},
+                {"status", "SKIPPED"},
+                {"module", i == 4 ? Json() : Json(fmt::format("layer{}.conv", i + 1))},
+                {"framework_seconds", 2 * share},
+                {"live_seconds", 2 * share},
+                {"live_share", share},
+                {"overlapped", 0},
+                // 1.5 CPUs, and 3 faults a run
+                {"counters", {{"task-clock", 3e9 * share}, {"page-faults", 30}}}});
+  }
+  live["rows"][0]["live_topdown"] = {
+      {"Retiring", 0.3}, {"Bad_Speculation", 0.0}, {"Frontend_Bound", 0.1}, {"Backend_Bound", 0.6}};
+  live["rows"][1]["live_topdown_reason"] = "fewer than 5 runs were counted";
+  return live;
+}
+
 Json SampleCorun() {
   const auto row = [](double slowdown, const char* verdict) {
     return Json{{"solo", Seconds(0.01)},

@@ -33,6 +33,9 @@ nlohmann::ordered_json SampleComparison();
 nlohmann::ordered_json SampleMachines();
 // Five primitives, the last one without a measured time.
 nlohmann::ordered_json SampleTrace();
+// A live run of six steps without a measurement here; its rows are those of SampleTrace, in
+// modules.
+nlohmann::ordered_json SampleLiveRun();
 nlohmann::ordered_json SampleCorun();
 
 }  // namespace topdnn

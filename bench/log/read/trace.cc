@@ -20,7 +20,7 @@ constexpr double kStampError = 1e-5;
 std::string IdentityOf(const TraceRow& row) {
   std::string text;
   for (const std::string* part : {&row.primitive, &row.engine, &row.prop_kind, &row.attributes,
-                                  &row.auxiliary, &row.problem}) {
+                                  &row.auxiliary, &row.problem, &row.module}) {
     text += *part;
     text += kSeparator;
   }
@@ -227,7 +227,8 @@ void TraceReader::AddExecution(const VerboseLine& line, bool timed) {
 }
 
 std::optional<std::size_t> TraceReader::RowOf(const VerboseLine& line) {
-  key_.clear();
+  key_ = module_;
+  key_ += kSeparator;
   for (std::size_t i = 0; i < kVerboseFields; ++i) {
     if (i == static_cast<std::size_t>(VerboseField::kOperation)) continue;
     if (i == static_cast<std::size_t>(VerboseField::kTime)) continue;
@@ -249,6 +250,7 @@ std::optional<std::size_t> TraceReader::RowOf(const VerboseLine& line) {
   row.attributes = EssentialAttributes(line[VerboseField::kAttributes]);
   row.auxiliary = Trimmed(line[VerboseField::kAuxiliary]);
   row.problem = Trimmed(line[VerboseField::kProblem]);
+  row.module = module_;
   row.implementation = line[VerboseField::kImplementation];
   if (line.marker == kMkldnnMarker) {
     row.tensors = ParseTracedTensors(

@@ -21,7 +21,7 @@
 
 namespace topdnn {
 
-// Equal executions: the same primitive, propagation, tensors, attributes and problem.
+// Equal executions: the same primitive, propagation, tensors, attributes, problem and module.
 struct TraceRow {
   std::string primitive;
   std::string engine;
@@ -30,6 +30,7 @@ struct TraceRow {
   std::string attributes;  // EssentialAttributes
   std::string auxiliary;   // alg:convolution_direct
   std::string problem;
+  std::string module;          // of the framework, if it is known; the log does not name it
   std::string implementation;  // of the first execution; with "..." if others differ
   std::size_t order = 0;       // among the rows, by the first execution
   std::int64_t count = 0;
@@ -83,6 +84,8 @@ class TraceReader {
 
   // The next bytes of the log.
   void Add(std::string_view bytes);
+  // The module whose executions the next lines are.
+  void SetModule(std::string_view module) { module_ = module; }
   // What is read so far.
   const Trace& SoFar() const { return trace_; }
   // The row and the seconds of the last complete line, if it is an execution and is folded.
@@ -123,6 +126,7 @@ class TraceReader {
   std::vector<std::string> untimed_;
   std::size_t untimed_bytes_ = 0;
   std::string key_;  // of the current line
+  std::string module_;
   std::size_t row_bytes_ = 0;
   // Of the stamped calls.
   std::optional<double> first_start_, last_end_;

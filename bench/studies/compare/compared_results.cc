@@ -176,12 +176,17 @@ std::vector<ComparedRun> RunsOfBenchmarks(const ResultFile& file) {
   return {std::move(run)};
 }
 
-RunsByCase CasesOf(const ResultFile& result, const char* side, std::vector<std::string>& unpaired) {
+bool IsLive(const ResultFile& result) {
+  return result.kind == ResultKind::kTrace && result.json.value("live", Json()).is_object();
+}
+
+RunsByCase CasesOf(const ResultFile& result, const char* side, bool live,
+                   std::vector<std::string>& unpaired) {
   switch (result.kind) {
     case ResultKind::kProfile:
       return {{"", {RunOfProfile(result.json)}}};
     case ResultKind::kTrace:
-      return {{"", {RunOfTrace(result.json)}}};
+      return {{"", {RunOfTrace(result.json, live)}}};
     case ResultKind::kGoogleBenchmark:
       return {{"", RunsOfBenchmarks(result)}};
     case ResultKind::kSweep:
@@ -191,6 +196,72 @@ RunsByCase CasesOf(const ResultFile& result, const char* side, std::vector<std::
           "{}: is a {} file: give a profile, a sweep's folder, a trace or Google Benchmark's JSON",
           result.path, NameOf(result.kind)));
   }
+}
+
+// A primitive computes all of its time. Marks one whose threads waited for CPUs meanwhile; if that
+// was most of its time, the time is that of other programs. A row without counts is not marked.
+void MarkWaiting(double cpu_seconds, double seconds, StageTimes& stage) {
+  constexpr double kLeastCpus = 0.9;
+  constexpr double kOwnTime = 0.5;
+  if (!(seconds > 0) || !(cpu_seconds < kLeastCpus * seconds)) return;
+  if (cpu_seconds < kOwnTime * seconds) stage.no_interval = true;
+  stage.status = "DEGRADED";
+  stage.reason = fmt::format("waited for CPUs: {:.2f} CPUs in its time", cpu_seconds / seconds);
+}
+
+// CPU time and time of a row's tasks; NaN if it has no counts.
+std::pair<double, double> TaskTimesOf(const Json& row) {
+  const Json clock = row.value("/counters/task-clock"_json_pointer, Json());
+  const Json seconds = row.value("live_seconds", Json());
+  if (!clock.is_number() || !seconds.is_number()) return {std::nan(""), std::nan("")};
+  return {clock.get<double>() * 1e-9, seconds.get<double>()};
+}
+
+// The times and counts of a row in its program.
+void SetLive(const Json& row, StageTimes& stage) {
+  stage.status = "OK";
+  stage.reason.clear();
+  stage.times = TimesOf(row.value("/execution/framework"_json_pointer, Json()));
+  stage.spread = std::max(stage.spread, kSpreadOfMovedData);
+  const auto [cpu_seconds, seconds] = TaskTimesOf(row);
+  MarkWaiting(cpu_seconds, seconds, stage);
+  if (stage.times.size() < kLeastLiveRuns) {
+    stage.no_interval = true;
+    stage.status = "DEGRADED";
+    stage.reason = fmt::format("{} timed run{}: too few for an interval", stage.times.size(),
+                               stage.times.size() == 1 ? "" : "s");
+  }
+  const Json runs = row.value("count", Json());
+  if (!runs.is_number() || !(runs.get<double>() > 0)) return;
+  stage.counts.emplace_back("runs", runs.get<double>());
+  const Json counters = row.value("counters", Json());
+  for (const auto& [name, sum] : counters.items()) {
+    if (!counters.is_object()) break;
+    stage.counts.emplace_back(name, sum.is_number()
+                                        ? std::optional(sum.get<double>() / runs.get<double>())
+                                        : std::nullopt);
+  }
+}
+
+// The steps without the first one, which is the warm-up.
+std::vector<StageTimes> StepOfLive(const Json& trace) {
+  const Json series = trace.value("/live/steps/series"_json_pointer, Json());
+  if (!series.is_array()) return {};
+  StageTimes step{.name = "step", .pass = "step", .status = "OK"};
+  for (std::size_t i = 1; i < series.size(); ++i) {
+    if (!series[i].is_object()) continue;
+    if (const auto time = TimeOf(series[i].value("seconds", Json()))) step.times.push_back(*time);
+  }
+  step.no_interval = step.times.size() < kLeastLiveRuns;
+  double all_cpu_seconds = 0, all_seconds = 0;
+  for (const Json& row : trace["rows"]) {
+    const auto [cpu_seconds, seconds] = TaskTimesOf(row);
+    if (!(seconds > 0)) continue;
+    all_cpu_seconds += cpu_seconds;
+    all_seconds += seconds;
+  }
+  MarkWaiting(all_cpu_seconds, all_seconds, step);
+  return {step};
 }
 
 }  // namespace
@@ -206,14 +277,14 @@ ComparedRun RunOfProfile(const Json& profile) {
   return run;
 }
 
-ComparedRun RunOfTrace(const Json& trace) {
+ComparedRun RunOfTrace(const Json& trace, bool live) {
   ComparedRun run{.command = TextAt(trace, "command"), .about = trace};
   run.about.erase("rows");
   const std::map<int, double> caches = CachesOf(trace);
   for (const Json& row : trace["rows"]) {
     if (!row.is_object()) continue;
     std::string name = TextAt(row, "primitive");
-    for (const char* key : {"problem", "auxiliary", "types", "layouts", "attributes"}) {
+    for (const char* key : {"problem", "auxiliary", "types", "layouts", "attributes", "module"}) {
       const std::string part = TextAt(row, key);
       if (!part.empty()) name += " " + part;
     }
@@ -225,14 +296,17 @@ ComparedRun RunOfTrace(const Json& trace) {
     // (the share of the ceiling is that of the hot time)
     stage.erase("peak_fraction");
     run.stages.push_back(StageOf(stage, std::move(name), TextAt(row, "prop_kind"), caches));
+    if (live) SetLive(row, run.stages.back());
   }
+  if (live) run.step = StepOfLive(trace);
   return run;
 }
 
 ComparedResults PairResults(const ResultFile& a, const ResultFile& b) {
   ComparedResults results{.kind = a.kind};
-  RunsByCase of_a = CasesOf(a, "A", results.unpaired);
-  RunsByCase of_b = CasesOf(b, "B", results.unpaired);
+  const bool live = IsLive(a) && IsLive(b);
+  RunsByCase of_a = CasesOf(a, "A", live, results.unpaired);
+  RunsByCase of_b = CasesOf(b, "B", live, results.unpaired);
   if (a.kind != b.kind) {
     throw UsageError(fmt::format("{} is a {} and {} is a {}: compare two results of one kind",
                                  a.path, NameOf(a.kind), b.path, NameOf(b.kind)));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/studies/results/result_file.h"
@@ -35,6 +36,9 @@ struct StageTimes {
   std::string reason{};
   double spread = kSpreadOfArithmetic;  // of the log ratio of two runs, at least
   std::optional<double> peak{};         // share of its machine's ceiling
+  bool no_interval = false;             // of a live run: no interval of its median
+  // Of a live run: "runs", and the counters of one of them, by name.
+  std::vector<std::pair<std::string, std::optional<double>>> counts{};
 };
 
 struct ComparedRun {
@@ -63,9 +67,13 @@ ComparedResults PairResults(const ResultFile& a, const ResultFile& b);
 
 // The run in a profile's JSON.
 ComparedRun RunOfProfile(const nlohmann::ordered_json& profile);
-// The run in a trace's JSON. Each row is a stage, named after its primitive, problem, layouts and
-// attributes. Its times are those of one execution here, without the operands in the caches.
-ComparedRun RunOfTrace(const nlohmann::ordered_json& trace);
+// The run in a trace's JSON. Each row is a stage, named after its primitive, problem, layouts,
+// attributes and module. Its times are those of one execution: here, without the operands in the
+// caches; with `live` in the program, and the step is the program's without the first one.
+ComparedRun RunOfTrace(const nlohmann::ordered_json& trace, bool live = false);
+
+// Fewer executions of a row in a program do not show how much they vary.
+inline constexpr std::size_t kLeastLiveRuns = 5;
 
 }  // namespace topdnn
 

@@ -92,6 +92,17 @@ TimedPair PairOf(const ComparedCase& both, const Find& find, ComparisonRow& row)
   return pair;
 }
 
+// The counts of a stage that both sides have.
+std::vector<ComparisonRow::Count> CountsOf(const StageTimes& a, const StageTimes& b) {
+  std::vector<ComparisonRow::Count> counts;
+  for (const auto& [name, in_a] : a.counts) {
+    for (const auto& [other, in_b] : b.counts) {
+      if (name == other) counts.push_back({name, in_a, in_b});
+    }
+  }
+  return counts;
+}
+
 // A case with its rows and what was estimated of them.
 struct CaseRows {
   std::vector<ComparisonRow> rows;
@@ -102,6 +113,7 @@ struct CaseRows {
 CaseRows RowsOf(const ComparedCase& both, bool comparable, Comparison& comparison) {
   CaseRows result;
   std::vector<TimedPair> pairs;
+  std::vector<bool> unknown;  // of a pair: it has no interval
   std::map<const ComparedRun*, StagesByKey> stages;
   for (const std::vector<ComparedRun>* runs : {&both.a, &both.b}) {
     for (const ComparedRun& run : *runs) stages[&run] = IndexOf(run);
@@ -119,7 +131,11 @@ CaseRows RowsOf(const ComparedCase& both, bool comparable, Comparison& compariso
       return find_stage(run, key);
     };
     pairs.push_back(PairOf(both, find, row));
-    pairs.back().least_spread = find(both.a.front())->spread;
+    const StageTimes& a = *find(both.a.front());
+    const StageTimes& b = *find(both.b.front());
+    pairs.back().least_spread = a.spread;
+    row.counts = CountsOf(a, b);
+    unknown.push_back(a.no_interval || b.no_interval);
     result.rows.push_back(std::move(row));
   }
   std::optional<TimedPair> step;
@@ -132,23 +148,29 @@ CaseRows RowsOf(const ComparedCase& both, bool comparable, Comparison& compariso
   }
   const MachineChanges machine = CeilingChanges(both.a.front().about, both.b.front().about);
   result.estimated = EstimateDifferences(pairs, step, machine);
-  const auto keep = [comparable](TimeDifference difference) {
-    if (comparable) return difference;
+  const auto keep = [comparable](TimeDifference difference, bool no_interval) {
+    if (comparable && !no_interval) return difference;
     difference.p.reset();
     difference.interval.reset();
     return difference;
   };
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
-    result.rows[i].difference = keep(result.estimated.stages[i]);
+    result.rows[i].difference = keep(result.estimated.stages[i], unknown[i]);
   }
-  if (result.step) result.step->difference = keep(*result.estimated.step);
+  if (result.step) {
+    const StageTimes* const b = step_of(both.b.front());
+    const bool no_interval =
+        step_of(both.a.front())->no_interval || (b != nullptr && b->no_interval);
+    result.step->difference = keep(*result.estimated.step, no_interval);
+  }
   const std::string prefix = both.name.empty() ? "" : both.name + ": ";
   for (const auto& [side, own, other] : {std::tuple{"A", &both.a.front(), &both.b.front()},
                                          std::tuple{"B", &both.b.front(), &both.a.front()}}) {
     for (const StageKey& key : KeysOf(*own)) {
       if (find_stage(*other, key) != nullptr) continue;
-      comparison.differences.push_back(fmt::format("{}stage only in {}: {} {}", prefix, side,
-                                                   std::get<0>(key), WordsOf(std::get<1>(key))));
+      comparison.differences.push_back(fmt::format(
+          "{}{} only in {}: {} {}", prefix, comparison.kind == ResultKind::kTrace ? "row" : "stage",
+          side, std::get<0>(key), WordsOf(std::get<1>(key))));
     }
   }
   return result;
@@ -204,7 +226,15 @@ void AddNotes(const ComparedCase& both, const CaseRows& rows, ResultKind kind,
         fmt::format("{}the step is {}: {}", prefix, rows.step->status, rows.step->reason));
   }
   const bool benchmark = kind == ResultKind::kGoogleBenchmark;
-  if (std::min(Samples(both.a), Samples(both.b)) < 2) {
+  const auto few = [](const ComparisonRow& row) {
+    return !row.counts.empty() && !row.difference.interval;
+  };
+  if (!rows.rows.empty() && std::all_of(rows.rows.begin(), rows.rows.end(), few)) {
+    notes.push_back(
+        fmt::format("{}no row can be shown to differ: each ran fewer than {} times on a side, or "
+                    "waited for CPUs there; run more steps, on an idle machine",
+                    prefix, kLeastLiveRuns));
+  } else if (std::min(Samples(both.a), Samples(both.b)) < 2) {
     notes.push_back(prefix + (benchmark
                                   ? "one time for each row: no difference can be shown; use "
                                     "--benchmark_repetitions=10"
@@ -213,17 +243,20 @@ void AddNotes(const ComparedCase& both, const CaseRows& rows, ResultKind kind,
   }
   if (!rows.estimated.spread) {
     notes.push_back(prefix +
-                    "too few stages to estimate how much runs differ from each other: no "
-                    "stage can be shown to differ; use --rerun");
+                    (kind == ResultKind::kTrace
+                         ? "too few rows to estimate how much runs differ from each other: no row "
+                           "can be shown to differ"
+                         : "too few stages to estimate how much runs differ from each other: no "
+                           "stage can be shown to differ; use --rerun"));
   }
   const bool changed = std::any_of(rows.rows.begin(), rows.rows.end(), [](const auto& row) {
     return row.difference.interval.has_value();
   });
   if (changed && !rows.estimated.runs_measured && rows.estimated.spread) {
     notes.push_back(fmt::format(
-        "{}one run a side: the spread between runs is that of the long stages, {:.1f} %; --rerun "
-        "measures it",
-        prefix, 100 * std::expm1(*rows.estimated.spread)));
+        "{}one run a side: the spread between runs is that of the long {}s, {:.1f} %{}", prefix,
+        kind == ResultKind::kTrace ? "row" : "stage", 100 * std::expm1(*rows.estimated.spread),
+        kind == ResultKind::kTrace ? "" : "; --rerun measures it"));
   }
 }
 
@@ -274,8 +307,10 @@ bool Comparison::AnyUndecided(const std::function<bool(const Interval&)>& reache
     return !difference.interval || reaches_far(*difference.interval);
   };
   if (step) return undecided(step->difference);
+  const auto timed = [](const ComparisonRow& row) { return row.difference.ratio.has_value(); };
+  if (std::none_of(rows.begin(), rows.end(), timed)) return true;
   return std::any_of(rows.begin(), rows.end(), [&](const ComparisonRow& row) {
-    return row.difference.ratio && undecided(row.difference);
+    return timed(row) && undecided(row.difference);
   });
 }
 

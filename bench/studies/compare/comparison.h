@@ -26,6 +26,13 @@ struct ComparisonRow {
   // The worse of both sides' statuses, and the reasons of those that are not OK.
   std::string status{};
   std::string reason{};
+  // Of two live runs: StageTimes::counts of both.
+  struct Count {
+    std::string name{};
+    std::optional<double> a{};
+    std::optional<double> b{};
+  };
+  std::vector<Count> counts{};
 
   std::string Label() const;  // "conv1 backward data"
   // The ratio B / A of the times, each in units of the time at its own machine's ceiling: above 1,

@@ -20,6 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kShownRows = 10;     // that do not differ, without --all
 constexpr std::size_t kShownCeilings = 4;  // without --all
 constexpr std::size_t kNamedInVerdict = 3;
+constexpr std::string_view kTaskClock = "task-clock";  // ns
 
 // The rows that differ first, then by time.
 std::vector<const ComparisonRow*> Sorted(const Comparison& comparison) {
@@ -113,6 +114,36 @@ Table MakeTable(const std::vector<const ComparisonRow*>& rows, bool ceilings) {
   return table;
 }
 
+// Of two live runs: how often the rows ran, and the counters of one run.
+std::string CountsText(const std::vector<const ComparisonRow*>& rows, const Style& style) {
+  using Kind = Table::Kind;
+  const auto any = std::find_if(rows.begin(), rows.end(),
+                                [](const ComparisonRow* row) { return !row->counts.empty(); });
+  if (any == rows.end()) return "";
+  std::vector<Table::Column> columns = {{.name = "counts of one run", .least = 40},
+                                        {.name = "pass", .kind = Kind::kWord}};
+  int rank = 0;
+  for (const ComparisonRow::Count& count : (*any)->counts) {
+    const std::string name = count.name == kTaskClock ? "CPU time" : OneLine(count.name);
+    const Kind kind = count.name == kTaskClock ? Kind::kTime : Kind::kFigure;
+    columns.push_back({.name = name + " A", .kind = kind, .rank = rank});
+    columns.push_back({.name = name + " B", .kind = kind, .rank = rank++});
+  }
+  Table table(columns);
+  for (const ComparisonRow* row : rows) {
+    if (row->counts.size() != (*any)->counts.size()) continue;  // (the step; a row without tasks)
+    std::vector<Table::Cell> cells = {OneLine(row->name), WordsOf(OneLine(row->pass))};
+    for (const ComparisonRow::Count& count : row->counts) {
+      for (std::optional<double> value : {count.a, count.b}) {
+        if (value && count.name == kTaskClock) *value *= 1e-9;
+        cells.emplace_back(value);
+      }
+    }
+    table.Add(std::move(cells));
+  }
+  return "\n" + table.Text(style);
+}
+
 void AddLines(const std::vector<std::string>& lines, std::size_t most, const Style& style,
               std::string& text) {
   for (std::size_t i = 0; i < std::min(lines.size(), most); ++i) {
@@ -141,6 +172,9 @@ Json RowJson(const ComparisonRow& row) {
   json["ratio_normalised"] = JsonNumber(row.NormalisedRatio());
   json["status"] = row.status.empty() ? Json(nullptr) : Json(row.status);
   json["reason"] = row.reason.empty() ? Json(nullptr) : Json(row.reason);
+  for (const ComparisonRow::Count& count : row.counts) {
+    json["counts"][count.name] = {{"a", JsonNumber(count.a)}, {"b", JsonNumber(count.b)}};
+  }
   return json;
 }
 
@@ -153,7 +187,10 @@ std::string WhatTells(const Comparison& comparison) {
     case ResultKind::kGoogleBenchmark:
       return fmt::format("the times allow {}: more --benchmark_repetitions narrow it", both);
     case ResultKind::kTrace:
-      return fmt::format("the times allow {}: measure both again when the machine is idle", both);
+      return fmt::format(
+          "the times allow {}: measure both again when the machine is idle, and live runs with "
+          "more steps",
+          both);
     default:
       return fmt::format(
           "the times allow {}: --rerun --repeats 8 runs both again in turns; for single kernels, "
@@ -203,7 +240,7 @@ std::string ComparisonText(const Comparison& comparison, bool all, const Style& 
   const bool other_cpu =
       std::any_of(comparison.differences.begin(), comparison.differences.end(),
                   [](const std::string& line) { return line.starts_with("machine: CPU"); });
-  text += "\n" + MakeTable(rows, other_cpu).Text(style);
+  text += "\n" + MakeTable(rows, other_cpu).Text(style) + CountsText(rows, style);
   if (left > 0) text += fmt::format("{} more rows with --all\n", left);
   return text;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "harness/report/html/json_parts.h"
@@ -151,6 +153,34 @@ Json SchedulingData(const Json& scheduling) {
   return data;
 }
 
+// The course of the steps in at most kMostPoints points, each the mean of `steps_per_point` steps.
+Json LiveData(const Json& live) {
+  constexpr std::size_t kMostPoints = 1'000;
+  Json data = Members(
+      live, std::array{"program_seconds", "span_seconds", "between_seconds", "processes", "step"});
+  const Json& steps = ObjectIn(live, "steps");
+  if (steps.is_null()) return data;
+  Json& kept = data["steps"] = Members(steps, std::array{"primitives", "first_seconds"});
+  kept["later"] = TimeData(MemberOrNull(steps, "later"));
+  const Json& series = ObjectsIn(steps, "series");
+  const std::size_t each = series.size() / (kMostPoints + 1) + 1;
+  kept["count"] = series.size();
+  kept["steps_per_point"] = each;
+  for (const char* key : {"seconds", "primitive_seconds"}) {
+    Json& points = kept[key] = Json::array();
+    for (std::size_t begin = 0; begin < series.size(); begin += each) {
+      const std::size_t end = std::min(begin + each, series.size());
+      double sum = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        const Json& value = MemberOrNull(series[i], key);
+        sum += value.is_number() ? value.get<double>() : std::nan("");
+      }
+      points.push_back(Rounded(sum / static_cast<double>(end - begin)));
+    }
+  }
+  return data;
+}
+
 Json TraceData(const Json& trace) {
   constexpr std::array kRow = {"primitive",
                                "pass",
@@ -170,7 +200,14 @@ Json TraceData(const Json& trace) {
                                "reason",
                                "topdown",
                                "topdown_bounds",
-                               "topdown_bounds_reason"};
+                               "topdown_bounds_reason",
+                               "module",
+                               "live_seconds",
+                               "live_share",
+                               "overlapped",
+                               "counters",
+                               "live_topdown",
+                               "live_topdown_reason"};
   Json data = {{"kind", "trace"}};
   data.update(Members(trace, std::array{"command", "library", "primitives", "framework_seconds",
                                         "covered", "reorder_share", "between_seconds"}));
@@ -178,6 +215,7 @@ Json TraceData(const Json& trace) {
   if (const Json& ratio = ObjectIn(trace, "median_ratio"); !ratio.is_null()) {
     data["median_ratio"] = Members(ratio, std::array{"cold", "hot"});
   }
+  if (const Json& live = ObjectIn(trace, "live"); !live.is_null()) data["live"] = LiveData(live);
   data["rows"] = Json::array();
   for (const Json& row : ObjectsIn(trace, "rows")) data["rows"].push_back(Members(row, kRow));
   return data;

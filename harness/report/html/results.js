@@ -228,11 +228,17 @@ const nodesOf = (nodes) => (nodes ? new Map(Object.entries(nodes)) : null);
 
 // A row for each kind of primitive, as the log has it.
 function readTrace(data) {
+  // The status is that of the measurement here, and a live run may have none.
+  const here = !data.live || data.rows.some((row) => isNumber(row.measured_seconds));
   data.items = data.rows.map(
       (row, index) => ({
         ...row,
         index,
-        label: [row.primitive, words(row.pass ?? row.prop_kind), row.problem].filter(Boolean).join(' '),
+        label: [row.module, row.primitive, words(row.pass ?? row.prop_kind), row.problem]
+                   .filter(Boolean)
+                   .join(' '),
+        status: here ? row.status : null,
+        live_topdown: nodesOf(row.live_topdown),
         topdown: nodesOf(row.topdown),
         topdown_bounds: nodesOf(row.topdown_bounds),
         ratio: row.framework_seconds > 0 && isNumber(row.measured_seconds) ?
@@ -240,8 +246,9 @@ function readTrace(data) {
             null
       }));
   data.ratios = TRACED;
+  data.here = here;
   data.itemName = 'row';
-  data.title = 'trace';
+  data.title = data.live ? 'live run' : 'trace';
   data.facts = plural(data.items.length, 'row');
   return data;
 }

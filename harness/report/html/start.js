@@ -47,7 +47,7 @@ const PAGES = {
     facts: primitiveFacts,
     details: primitiveDetails,
     verdict: traceVerdict,
-    pictures: [ratioPicture, primitiveTable]
+    pictures: [liveSharePicture, liveStepsPicture, tracedRatioPicture, primitiveTable]
   },
 };
 

@@ -7,21 +7,30 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "bench/live/live_events.h"
 #include "bench/live/live_memory.h"
 #include "bench/live/live_program.h"
+#include "bench/live/live_report.h"
 #include "bench/live/preloaded_program.h"
 #include "bench/live/steps.h"
+#include "bench/replay/trace_report.h"
+#include "tests/harness/fake_pmu.h"
 
 namespace topdnn {
 namespace {
 
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 std::vector<std::uint32_t> Rows(std::string_view letters) {
   return {letters.begin(), letters.end()};
@@ -154,6 +163,108 @@ TEST(LiveFoldTest, AStepHasItsOwnRowsAndTimes) {
   EXPECT_NEAR(second.between_seconds, 2e-5, 1e-9);
 }
 
+TEST(LiveFoldTest, EqualPrimitivesOfTwoModulesAreTwoRows) {
+  LiveFold fold;
+  const LiveRecord task = Task(1'000, 2'000, 3'000, 0);
+  for (const char* module : {"layer1.conv", "layer2.conv", "", "layer1.conv"}) {
+    fold.Add({7, 7}, task, LineOf("reorder", "0.1"), module);
+  }
+  const LiveTrace live = fold.Finish();
+  ASSERT_EQ(live.trace.rows.size(), 3u);
+  EXPECT_EQ(live.trace.rows[0].module, "layer1.conv");
+  EXPECT_EQ(live.trace.rows[0].count, 2);
+  EXPECT_EQ(live.rows[1].tasks, 1);
+  EXPECT_EQ(live.trace.rows[2].module, "");
+}
+
+// ---- Top-Down of a row.
+
+PerfSetting SettingOf(FakePmu& pmu, const std::string& cpu) {
+  PerfSetting setting;
+  setting.calls = pmu.Calls();
+  setting.cpu.microarchitecture = cpu;
+  setting.cpu.vendor = "Vendor";
+  setting.sysfs = "/nonexistent";
+  return setting;
+}
+
+TEST(LiveEventsTest, TheEventsOfLevel1AreOneGroupOrTheReasonIsSaid) {
+  FakePmu pmu;
+  const LiveEvents all = LiveEventsOf("", SettingOf(pmu, "skylake_x"));
+  EXPECT_THAT(all.names,
+              UnorderedElementsAre("CPU_CLK_UNHALTED.THREAD", "UOPS_ISSUED.ANY",
+                                   "UOPS_RETIRED.RETIRE_SLOTS", "INT_MISC.RECOVERY_CYCLES",
+                                   "IDQ_UOPS_NOT_DELIVERED.CORE", "instructions"));
+  EXPECT_EQ(all.events.size(), 6u);
+  EXPECT_EQ(all.table->cpu, "skylake_x");
+  pmu.counters = 5;  // without the instructions
+  EXPECT_EQ(LiveEventsOf("topdown-l1", SettingOf(pmu, "skylake_x")).names.size(), 5u);
+  pmu.counters = 4;
+  const LiveEvents few = LiveEventsOf("", SettingOf(pmu, "skylake_x"));
+  EXPECT_EQ(few.table, nullptr);
+  EXPECT_THAT(few.reason, HasSubstr("2 passes on 4 free counters"));
+  EXPECT_THAT(few.names, ElementsAre("cycles", "instructions"));
+  pmu.refuse_all = ENOENT;
+  EXPECT_THAT(LiveEventsOf("", SettingOf(pmu, "skylake_x")).reason, HasSubstr("no PMU"));
+  EXPECT_THAT(LiveEventsOf("", SettingOf(pmu, "i486")).reason, HasSubstr("no Top-Down table"));
+  EXPECT_EQ(LiveEventsOf("page-faults", SettingOf(pmu, "skylake_x")).names.size(), 1u);
+  EXPECT_EQ(pmu.open_events(), 0u);
+}
+
+// Skylake has four slots a cycle. The sums of five runs: 1,000 cycles, so 4,000 slots.
+TEST(LiveEventsTest, TheNodesOfARowAreThoseOfTheSumsOfItsRuns) {
+  FakePmu pmu;
+  const LiveEvents events = LiveEventsOf("", SettingOf(pmu, "skylake_x"));
+  const std::map<std::string, std::vector<std::uint64_t>> counts = {
+      {"CPU_CLK_UNHALTED.THREAD", {100, 100, 100, 100, 600}},
+      {"UOPS_ISSUED.ANY", {400, 1000, 500, 300, 200}},            // 2,400
+      {"UOPS_RETIRED.RETIRE_SLOTS", {300, 900, 400, 300, 100}},   // 2,000
+      {"INT_MISC.RECOVERY_CYCLES", {10, 0, 0, 50, 40}},           // 100
+      {"IDQ_UOPS_NOT_DELIVERED.CORE", {0, 100, 100, 100, 100}}};  // 400
+  const auto fold_of = [&](std::size_t runs, std::uint64_t running, std::uint16_t flags) {
+    LiveFold fold;
+    for (std::size_t run = 0; run < runs; ++run) {
+      LiveRecord task = Task(1'000, 2'000, 3'000, 0);
+      task.flags |= LIVE_HARDWARE | flags;
+      task.counts[LIVE_ENABLED] = 1'000;
+      task.counts[LIVE_RUNNING] = running;
+      for (std::size_t e = 0; e < events.names.size(); ++e) {
+        const auto found = counts.find(events.names[e]);
+        if (found != counts.end()) task.counts[LIVE_EVENTS + e] = found->second[run];
+      }
+      fold.Add({1, 1}, task, LineOf("reorder", "0.001"));
+    }
+    return fold.Finish();
+  };
+  const LiveTopdown topdown = TopdownOf(events, fold_of(5, 1'000, 0).rows.at(0));
+  EXPECT_EQ(topdown.reason, "");
+  ASSERT_EQ(topdown.nodes.size(), 4u);
+  EXPECT_NEAR(*topdown.nodes.at("Retiring"), 0.5, 1e-12);         // 2,000
+  EXPECT_NEAR(*topdown.nodes.at("Bad_Speculation"), 0.2, 1e-12);  // 2,400 - 2,000 + 4 * 100
+  EXPECT_NEAR(*topdown.nodes.at("Frontend_Bound"), 0.1, 1e-12);   // 400
+  EXPECT_NEAR(*topdown.nodes.at("Backend_Bound"), 0.2, 1e-12);    // the other 800
+  const auto reason = [&](const LiveTrace& live) {
+    return TopdownOf(events, live.rows.at(0)).reason;
+  };
+  EXPECT_THAT(reason(fold_of(4, 1'000, 0)), HasSubstr("fewer than 5 runs"));
+  EXPECT_THAT(reason(fold_of(5, 900, 0)), HasSubstr("on the counters 90.0 % of the time"));
+  EXPECT_THAT(reason(fold_of(5, 1'000, LIVE_OVERLAPPED)), HasSubstr("another thread"));
+  LiveTrace not_counted;
+  not_counted.rows.resize(1);
+  EXPECT_THAT(reason(not_counted), HasSubstr("not counted in the program"));
+  // The table and the JSON have them.
+  const LiveProgram program = {{}, fold_of(5, 1'000, 0), 1.0};
+  const LiveReport report = {.program = &program, .events = events};
+  const MeasuredTrace measured = TranslateTrace(program.live.trace);
+  const std::string text = LiveText(report, measured, Style{.width = 400});
+  EXPECT_THAT(text, HasSubstr("Top-Down of skylake_x"));
+  EXPECT_THAT(text, ContainsRegex("50\\.0 +20\\.0 +10\\.0 +20\\.0"));
+  nlohmann::ordered_json json = TraceJson(measured);
+  AddLiveJson(report, measured, json);
+  EXPECT_NEAR(json["rows"][0]["live_topdown"]["Frontend_Bound"].get<double>(), 0.1, 1e-12);
+  EXPECT_TRUE(json["rows"][0]["live_topdown_reason"].is_null());
+}
+
 // Appends a record as the library does.
 void Append(LiveChunk& chunk, LiveRecord record, std::string_view text) {
   record.text_bytes = static_cast<std::uint32_t>(text.size());
@@ -177,7 +288,8 @@ TEST(LiveMemoryTest, ChunksAreReadInTheOrderInWhichTheyWereTakenAndFreed) {
   Append(earlier, record, "second");
   Append(later, record, "third");
   std::vector<std::string> texts;
-  const auto take = [&](LiveWriter writer, const LiveRecord&, std::string_view text) {
+  const auto take = [&](LiveWriter writer, const LiveRecord&, std::string_view text,
+                        std::string_view) {
     EXPECT_EQ(writer.process, own);
     EXPECT_EQ(writer.thread, 2u);
     texts.emplace_back(text);
@@ -191,6 +303,24 @@ TEST(LiveMemoryTest, ChunksAreReadInTheOrderInWhichTheyWereTakenAndFreed) {
   EXPECT_EQ(texts.back(), "fourth");
 }
 
+TEST(LiveMemoryTest, TheModuleFollowsTheText) {
+  LiveMemory memory;
+  LiveChunk& chunk = memory.chunk(0);
+  chunk = {.state = LIVE_DONE, .used = 0, .process = 0, .thread = 1, .order = 1};
+  LiveRecord record = {};
+  record.module_bytes = 4;
+  Append(chunk, record, "linehead");
+  auto* const written = reinterpret_cast<LiveRecord*>(&chunk + 1);
+  written->text_bytes = 4;
+  record.module_bytes = 6;
+  Append(chunk, record, "bad");  // the module would reach beyond the record
+  std::vector<std::string> texts;
+  memory.Read([&](LiveWriter, const LiveRecord&, std::string_view text, std::string_view module) {
+    texts.push_back(std::string(text) + "|" + std::string(module));
+  });
+  EXPECT_THAT(texts, ElementsAre("line|head"));
+}
+
 TEST(LiveMemoryTest, ADamagedRecordEndsItsChunk) {
   LiveMemory memory;
   LiveChunk& chunk = memory.chunk(3);
@@ -202,14 +332,13 @@ TEST(LiveMemoryTest, ADamagedRecordEndsItsChunk) {
       reinterpret_cast<LiveRecord*>(reinterpret_cast<char*>(&chunk + 1) + (sizeof(LiveRecord) + 8));
   bad->text_bytes = 1u << 30;
   std::vector<std::string> texts;
-  EXPECT_EQ(memory.Read([&](LiveWriter, const LiveRecord&, std::string_view text) {
-    texts.emplace_back(text);
-  }),
+  EXPECT_EQ(memory.Read([&](LiveWriter, const LiveRecord&, std::string_view text,
+                            std::string_view) { texts.emplace_back(text); }),
             1);
   EXPECT_THAT(texts, ElementsAre("good"));
   chunk.used = ~0u;  // and no length leads out of the chunk
   chunk.state = LIVE_WRITING;
-  memory.Read([](LiveWriter, const LiveRecord&, std::string_view) {});
+  memory.Read([](LiveWriter, const LiveRecord&, std::string_view, std::string_view) {});
 }
 
 TEST(LiveProgramTest, AStaticProgramIsRecognized) {
