@@ -174,6 +174,10 @@ void CommandParser::AddFlag(const std::string& name, bool& value, const std::str
   app_.add_flag(name, value, help)->group(section_);
 }
 
+void CommandParser::NoteGiven(const std::string& name, bool& given) {
+  app_.get_option(name)->each([&given](const std::string& /*value*/) { given = true; });
+}
+
 void CommandParser::AddOptional(const std::string& name, const std::string& alone,
                                 std::string& value, const std::string& help) {
   app_.add_flag(fmt::format("{}{{{}}}", name, alone), value, help)->group(section_);

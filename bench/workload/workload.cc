@@ -117,6 +117,7 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
              "implementation of the operations; native, topdnn's own, computes what onednn and "
              "openblas lack; auto: oneDNN, with the fastest variant of each convolution in this "
              "network");
+  parser.NoteGiven("--backend", options.backend_is_given);
   parser.Add(fmt::format("--plan {}", fmt::join(PlanNames(), "|")), options.plan,
              "what plans the step: this program, or as TensorFlow does on oneDNN or on Eigen");
   parser.Add("--dtype f32|bf16|f16", options.dtype, "element type of activations");
@@ -194,8 +195,8 @@ const PlanRules* RulesOf(const WorkloadOptions& options, bool training) {
   CheckName("plan", options.plan, PlanNames());
   const PlanRules* rules = FindPlanRules(options.plan);
   if (rules == nullptr) return nullptr;
-  // (The default backend says nothing.)
-  if (options.backend != "onednn" && options.backend != rules->backend) {
+  const bool wanted = options.backend_is_given || options.backend != WorkloadOptions().backend;
+  if (wanted && options.backend != rules->backend) {
     throw UsageError(
         fmt::format("--plan {} with --backend {}: this plan runs on {}; leave "
                     "--backend out",

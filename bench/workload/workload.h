@@ -33,6 +33,7 @@ struct WorkloadOptions {
   std::string network;  // of the zoo, or a path that ends in .onnx
   std::string weights;  // an .npz or .safetensors file; empty: the network's own, or drawn
   std::string backend = "onednn";
+  bool backend_is_given = false;              // on the command line
   std::string plan = std::string(kBestPlan);  // a name of PlanNames()
   // PlanRequest::variants: the choice of `auto` (network_choice.h).
   std::optional<std::map<LayerPass, std::vector<std::string>>> variants = {};

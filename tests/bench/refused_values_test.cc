@@ -61,6 +61,8 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCommand{{"sweep", "--plan", "torch", "--out", "nowhere"}, "there are: best"},
         RefusedCommand{{"plan", "cnn", "--plan", "tensorflow", "--backend", "openblas"},
                        "--plan tensorflow with --backend openblas: this plan runs on onednn"},
+        RefusedCommand{{"plan", "cnn", "--plan", "tensorflow-eigen", "--backend", "onednn"},
+                       "--plan tensorflow-eigen with --backend onednn: this plan runs on eigen"},
         RefusedCommand{{"plan", "cnn", "--plan", "tensorflow-eigen", "--backend", "auto"},
                        "--plan tensorflow-eigen with --backend auto: this plan runs on eigen"},
         RefusedCommand{{"profile", "cnn", "--plan", "tensorflow", "--dtype", "bf16"},

@@ -73,6 +73,10 @@ std::vector<std::string> ArgumentsOf(const SweepCase& one, const CaseSettings& s
   std::vector<std::string> arguments = {"profile", values.at("network"), "--" + values.at("mode"),
                                         "--no-isolated"};
   for (const char* key : {"batch", "dtype", "backend", "plan", "placement", "prefetch", "regime"}) {
+    // (rules of a framework settle the backend)
+    const bool settled = std::string_view(key) == "backend" && values.at("plan") != kBestPlan &&
+                         values.at("backend") == "onednn";
+    if (settled) continue;
     arguments.push_back(fmt::format("--{}", key));
     arguments.push_back(values.at(key));
   }
