@@ -37,27 +37,44 @@ int RunNetworks(const NetworksOptions& options) {
                {.name = "classes", .kind = kFigure, .decimals = 0},
                {.name = "layers", .kind = kFigure, .rank = 2, .decimals = 0},
                {.name = "parameters", .kind = kFigure, .unit = "M", .decimals = 3},
+               {.name = "published", .kind = kFigure, .unit = "M", .rank = 1, .decimals = 3},
                {.name = "GMAC", .kind = kFigure, .decimals = 4},
+               {.name = "published", .kind = kFigure, .unit = "GMAC", .rank = 1, .decimals = 3},
                {.name = "source", .kind = Table::Kind::kText, .least = 14}});
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const NetworkOffer& offer : Networks()) {
     const Graph graph = offer.build({.batch = 1, .image = offer.image, .classes = offer.classes});
     const GraphTotals totals = graph.Totals();
     const auto real = [](auto count) { return static_cast<double>(count); };
+    const auto published = [](const std::optional<PublishedFigure>& figure, double unit) {
+      return figure ? std::optional(figure->value * unit) : std::nullopt;
+    };
+    const PublishedTotals& theirs = offer.published;
+    const auto or_null = [](const std::optional<PublishedFigure>& figure) {
+      return figure ? nlohmann::json(figure->value) : nlohmann::json();
+    };
     table.Add({offer.FullName(), ImageText(offer.image), real(offer.classes),
-               real(graph.nodes().size()), real(totals.parameters) * 1e-6, real(totals.macs) * 1e-9,
-               offer.source});
-    rows.push_back({{"name", offer.FullName()},
-                    {"image", offer.image.extents()},
-                    {"classes", offer.classes},
-                    {"layers", graph.nodes().size()},
-                    {"parameters", totals.parameters},
-                    {"macs", totals.macs},
-                    {"source", offer.source}});
+               real(graph.nodes().size()), real(totals.parameters) * 1e-6,
+               published(theirs.parameters, 1e-6), real(totals.macs) * 1e-9,
+               published(theirs.macs, 1e-9), offer.source});
+    rows.push_back(
+        {{"name", offer.FullName()},
+         {"image", offer.image.extents()},
+         {"classes", offer.classes},
+         {"layers", graph.nodes().size()},
+         {"parameters", totals.parameters},
+         {"macs", totals.macs},
+         {"published",
+          {{"parameters", or_null(theirs.parameters)},
+           {"macs", or_null(theirs.macs)},
+           {"source", theirs.source.empty() ? nlohmann::json() : nlohmann::json(theirs.source)}}},
+         {"source", offer.source}});
   }
   std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
   fmt::print(stream, "{}", table.Text(DetectStyle(stream)));
-  fmt::print(stream, "GMAC: multiply-accumulates of one image forward, without biases\n");
+  fmt::print(stream,
+             "GMAC: multiply-accumulates of one image forward, without biases; published: by the "
+             "source that --json names\n");
   if (!options.json.empty()) {
     WriteFileAtomically(options.json, JsonText({{"schema", 1}, {"networks", rows}}));
   }

@@ -65,7 +65,8 @@ const NetworkRegistration kConvNeXtTiny({.name = "convnext_tiny",
                                          .image = {3, 224, 224},
                                          .small = {3, 64, 64},
                                          .classes = 1000,
-                                         .build = BuildConvNeXtTiny});
+                                         .build = BuildConvNeXtTiny,
+                                         .published = TotalsOfTorchvision(28589128, 4.456)});
 
 }  // namespace
 

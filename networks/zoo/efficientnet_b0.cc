@@ -57,7 +57,8 @@ const NetworkRegistration kEfficientNetB0({.name = "efficientnet_b0",
                                            .image = {3, 224, 224},
                                            .small = {3, 64, 64},
                                            .classes = 1000,
-                                           .build = BuildEfficientNetB0});
+                                           .build = BuildEfficientNetB0,
+                                           .published = TotalsOfTorchvision(5288548, 0.386)});
 
 }  // namespace
 

@@ -49,7 +49,8 @@ const NetworkRegistration kMobileNetV2({.name = "mobilenet_v2",
                                         .image = {3, 224, 224},
                                         .small = {3, 64, 64},
                                         .classes = 1000,
-                                        .build = Build});
+                                        .build = Build,
+                                        .published = TotalsOfTorchvision(3504872, 0.301)});
 
 }  // namespace
 

@@ -111,7 +111,10 @@ const NetworkRegistration kYolo(
      .image = {3, 640, 640},
      .small = {3, 64, 64},
      .classes = 80,
-     .build = BuildYolo});
+     .build = BuildYolo,
+     .published = {.parameters = PublishedFigure{3157184, 1},
+                   .macs = PublishedFigure{4.35e9, 5e7},
+                   .source = "Ultralytics: gradients; 8.7 GFLOPs, two for each MAC"}});
 
 }  // namespace
 
