@@ -58,11 +58,12 @@ class GateGradientsEigen : public eigen::EigenKernel {
   };
 
   void Compute() override {
-    Context context{&gradients_,
-                    {Indexed(0), Indexed(1), Data(Arg::kDiffDst), Indexed(2), Indexed(3)}};
+    Context context{&gradients_, {}};
     if (is_trained_) {
       context.data = {Data(Arg::kSrc), Data(Arg::kWeights), Data(Arg::kDiffDst),
                       Data(Arg::kDiffSrc), Data(Arg::kDiffWeights)};
+    } else {
+      context.data = {Indexed(0), Indexed(1), Data(Arg::kDiffDst), Indexed(2), Indexed(3)};
     }
     const auto elements = static_cast<double>(gradients_.piece());
     functions().for_ranges(

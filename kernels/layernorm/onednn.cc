@@ -57,16 +57,20 @@ std::unique_ptr<Kernel> MakeBackward(const KernelRequest& request, const LayerNo
   const auto pd = onednn::DescribeBackward<Backward>(
       onednn::Attributes(), ForwardDesc(op, descs, true), dnnl::prop_kind::backward, descs.rows,
       descs.rows, descs.rows, descs.statistics, op.epsilon(), ScaleAndShift());
-  return onednn::MakePrimitiveKernel<Backward>(
-      request, pd,
-      {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, descs.rows, descs.channels_last},
-       {Arg::kMean, Direction::kIn, DNNL_ARG_MEAN, descs.statistics},
-       {Arg::kVariance, Direction::kIn, DNNL_ARG_VARIANCE, descs.statistics},
-       {Arg::kScale, Direction::kIn, DNNL_ARG_SCALE, descs.channel},
-       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, descs.rows, descs.channels_last},
-       {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, descs.rows, descs.channels_last},
-       {Arg::kDiffScale, Direction::kOut, DNNL_ARG_DIFF_SCALE, descs.channel},
-       {Arg::kDiffShift, Direction::kOut, DNNL_ARG_DIFF_SHIFT, descs.channel}});
+  std::vector<onednn::PrimitiveOperand> operands = {
+      {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, descs.rows, descs.channels_last},
+      {Arg::kMean, Direction::kIn, DNNL_ARG_MEAN, descs.statistics},
+      {Arg::kVariance, Direction::kIn, DNNL_ARG_VARIANCE, descs.statistics},
+      {Arg::kScale, Direction::kIn, DNNL_ARG_SCALE, descs.channel},
+      {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, descs.rows, descs.channels_last},
+      {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, descs.rows, descs.channels_last},
+      {Arg::kDiffScale, Direction::kOut, DNNL_ARG_DIFF_SCALE, descs.channel},
+      {Arg::kDiffShift, Direction::kOut, DNNL_ARG_DIFF_SHIFT, descs.channel}};
+  // (as in a batch normalization: any vector of C elements serves as the shift)
+  if (onednn::kBackwardNeedsShift) {
+    operands.push_back({Arg::kScale, Direction::kIn, DNNL_ARG_SHIFT, descs.channel});
+  }
+  return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
 }
 
 KernelOrRefusal MakeOneDnnLayerNorm(const KernelRequest& request) {

@@ -194,7 +194,6 @@ TEST(BinaryBackendsTest, GradientsOfATrainedFactorAgreeInEveryLayout) {
   const auto small = std::make_shared<BinaryOp>(mul, Shape{2, 3, 5, 4}, Shape{1, 3, 1, 1}, trained);
   CheckGradient(small, Arg::kSrc, 1);
   CheckGradient(small, Arg::kWeights, 2);
-  const Execution execution{Pass::kBackwardData};
   for (const std::int64_t channels : {37, 70}) {
     const auto op = std::make_shared<BinaryOp>(mul, Shape{3, channels, 9, 31},
                                                Shape{1, channels, 1, 1}, trained);
