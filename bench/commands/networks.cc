@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "bench/command_line/command.h"
@@ -29,6 +32,13 @@ std::string ImageText(const Shape& image) {
   return fmt::format("{}", fmt::join(image.extents(), "x"));
 }
 
+// With the digits of the publication, at most three after the point.
+std::string PublishedText(const std::optional<PublishedFigure>& figure, double scale) {
+  if (!figure) return "n/a";
+  const int decimals = static_cast<int>(std::ceil(std::log10(scale / figure->unit) - 1e-9));
+  return fmt::format("{:.{}f}", figure->value / scale, std::clamp(decimals, 0, 3));
+}
+
 int RunNetworks(const NetworksOptions& options) {
   if (!options.json.empty()) CheckWritable(options.json);
   constexpr Table::Kind kFigure = Table::Kind::kFigure;
@@ -37,27 +47,41 @@ int RunNetworks(const NetworksOptions& options) {
                {.name = "classes", .kind = kFigure, .decimals = 0},
                {.name = "layers", .kind = kFigure, .rank = 2, .decimals = 0},
                {.name = "parameters", .kind = kFigure, .unit = "M", .decimals = 3},
+               {.name = "published", .kind = Table::Kind::kRight, .unit = "M", .rank = 1},
                {.name = "GMAC", .kind = kFigure, .decimals = 4},
+               {.name = "published", .kind = Table::Kind::kRight, .unit = "GMAC", .rank = 1},
                {.name = "source", .kind = Table::Kind::kText, .least = 14}});
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const NetworkOffer& offer : Networks()) {
     const Graph graph = offer.build({.batch = 1, .image = offer.image, .classes = offer.classes});
     const GraphTotals totals = graph.Totals();
     const auto real = [](auto count) { return static_cast<double>(count); };
+    const PublishedTotals& theirs = offer.published;
+    const auto or_null = [](const std::optional<PublishedFigure>& figure) {
+      return figure ? nlohmann::json(figure->value) : nlohmann::json();
+    };
     table.Add({offer.FullName(), ImageText(offer.image), real(offer.classes),
-               real(graph.nodes().size()), real(totals.parameters) * 1e-6, real(totals.macs) * 1e-9,
-               offer.source});
-    rows.push_back({{"name", offer.FullName()},
-                    {"image", offer.image.extents()},
-                    {"classes", offer.classes},
-                    {"layers", graph.nodes().size()},
-                    {"parameters", totals.parameters},
-                    {"macs", totals.macs},
-                    {"source", offer.source}});
+               real(graph.nodes().size()), real(totals.parameters) * 1e-6,
+               PublishedText(theirs.parameters, 1e6), real(totals.macs) * 1e-9,
+               PublishedText(theirs.macs, 1e9), offer.source});
+    rows.push_back(
+        {{"name", offer.FullName()},
+         {"image", offer.image.extents()},
+         {"classes", offer.classes},
+         {"layers", graph.nodes().size()},
+         {"parameters", totals.parameters},
+         {"macs", totals.macs},
+         {"published",
+          {{"parameters", or_null(theirs.parameters)},
+           {"macs", or_null(theirs.macs)},
+           {"source", theirs.source.empty() ? nlohmann::json() : nlohmann::json(theirs.source)}}},
+         {"source", offer.source}});
   }
   std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
   fmt::print(stream, "{}", table.Text(DetectStyle(stream)));
-  fmt::print(stream, "GMAC: multiply-accumulates of one image forward, without biases\n");
+  fmt::print(stream,
+             "GMAC: multiply-accumulates of one image forward, without biases; published: by the "
+             "source that --json names\n");
   if (!options.json.empty()) {
     WriteFileAtomically(options.json, JsonText({{"schema", 1}, {"networks", rows}}));
   }

@@ -247,6 +247,14 @@ int RunTrain(TrainOptions options) {
   };
   Workload training = workload_for(true);
   Workload inference = workload_for(false);
+  const Plan& network_plan = *inference.plan;
+  const Shape& output = network_plan.buffers()[network_plan.Find(BufferRole::kOutput)].desc.shape;
+  if (output.rank() > 2) {
+    throw UsageError(fmt::format(
+        "{} gives {}: the data sets have one label for each image, not for each place; take topdnn "
+        "profile {} --train for its step",
+        network, output.ToString(), network));
+  }
   DatasetPair data = OpenImages(options.workload, training);
   const Placement placement(options.input.placement, training.plan->threads());
   const auto images = AtSourceRate(std::move(data.train), options.input);

@@ -66,6 +66,7 @@ NETWORKS = {
     "mobilenet_v3_small": (torchvision.models.mobilenet_v3_small, 2542856, 1000),
     "mobilenet_v3_large": (torchvision.models.mobilenet_v3_large, 5483032, 1000),
     "efficientnet_b0": (torchvision.models.efficientnet_b0, 5288548, 1000),
+    "convnext_tiny": (torchvision.models.convnext_tiny, 28589128, 1000),
     "alexnet:one-tower": (torchvision.models.alexnet, 61100840, 1000),
     "cnn": (small_cnn, 122570, 10),
 }
@@ -93,6 +94,7 @@ OPERATIONS = {
     "_convolution_pointwise_ _slow_conv2d_forward",
     "batchnorm": "native_batch_norm native_batch_norm_backward _batch_norm_with_update "
     "batch_norm_backward",
+    "layernorm": "native_layer_norm native_layer_norm_backward",
     "relu": "relu relu_ clamp_min clamp_min_ threshold_backward",
     "bounded_relu": "hardtanh hardtanh_ clamp hardtanh_backward",
     "pool": "max_pool2d_with_indices max_pool2d_with_indices_backward mkldnn_max_pool2d "

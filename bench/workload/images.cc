@@ -62,8 +62,13 @@ void Feed(const Plan& plan, const Batch& batch, const Layout& layout) {
   CopyImages(input.shape, layout, batch.images.data(), input.layout,
              static_cast<float*>(plan.Data(plan.Find(BufferRole::kInput))));
   if (!plan.Has(BufferRole::kLabels)) return;
-  std::memcpy(plan.Data(plan.Find(BufferRole::kLabels)), batch.labels.data(),
-              batch.labels.size() * sizeof(std::int32_t));
+  // A network with logits for each place of an image gets the image's label there.
+  const BufferId labels = plan.Find(BufferRole::kLabels);
+  const std::int64_t places = plan.buffers()[labels].desc.shape.elements() / input.shape[0];
+  auto* label = static_cast<std::int32_t*>(plan.Data(labels));
+  for (const std::int32_t of_image : batch.labels) {
+    label = std::fill_n(label, places, of_image);
+  }
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ void TakeSource(NetworkSource source, Workload& workload, const PlanRequest& req
   workload.batch = input[0];
   workload.image =
       Shape(std::vector<std::int64_t>(input.extents().begin() + 1, input.extents().end()));
-  workload.classes = output[output.rank() - 1];
+  workload.classes = output[std::min(output.rank() - 1, 1)];
   workload.totals = graph.Totals();
   workload.plan = MakePlan(graph, request);
   workload.parameters = std::move(source.parameters);

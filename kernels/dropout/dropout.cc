@@ -11,18 +11,22 @@
 
 namespace topdnn {
 
-DropoutOp::DropoutOp(Shape shape, float ratio, std::uint32_t seed)
-    : shape_(std::move(shape)), ratio_(ratio), seed_(seed) {
+DropoutOp::DropoutOp(Shape shape, float ratio, std::uint32_t seed, bool rows)
+    : shape_(std::move(shape)), ratio_(ratio), seed_(seed), rows_(rows) {
   CheckExtents("dropout", shape_);
   if (!(ratio >= 0 && ratio < 1)) {
     throw std::invalid_argument(fmt::format(
         "dropout of {} by {}: the ratio must be 0 or more and below 1", shape_.ToString(), ratio));
   }
+  if (rows && shape_.rank() == 0) {
+    throw std::invalid_argument(
+        "dropout of the rows of a scalar: it needs the dimensions (N, ...)");
+  }
 }
 
 std::string DropoutOp::Problem() const {
   const std::string seed = seed_ == 0 ? "" : fmt::format("s{}", seed_);
-  return fmt::format("{}{}_ratio{}", shape_.ToString(), seed, ratio_);
+  return fmt::format("{}{}_ratio{}{}", shape_.ToString(), seed, ratio_, rows_ ? "_rows" : "");
 }
 
 std::vector<Operand> DropoutOp::Operands(const Execution& execution) const {
@@ -34,12 +38,12 @@ std::vector<Operand> DropoutOp::Operands(const Execution& execution) const {
                   {Arg::kDst, Direction::kOut, shape_, type}};
       if (execution.training) {
         operands.push_back({Arg::kStep, Direction::kInOut, Shape{}, DataType::kS32});
-        operands.push_back({Arg::kWorkspace, Direction::kOut, shape_, DataType::kU8});
+        operands.push_back({Arg::kWorkspace, Direction::kOut, mask_shape(), DataType::kU8});
       }
       break;
     case Pass::kBackwardData:
       operands = {{Arg::kDiffDst, Direction::kIn, shape_, type},
-                  {Arg::kWorkspace, Direction::kIn, shape_, DataType::kU8},
+                  {Arg::kWorkspace, Direction::kIn, mask_shape(), DataType::kU8},
                   {Arg::kDiffSrc, Direction::kOut, shape_, type}};
       break;
     case Pass::kBackwardWeights:
@@ -68,7 +72,7 @@ std::shared_ptr<const Op> ParseDropout(const ProblemWord& word) {
     throw std::invalid_argument(fmt::format("dropout with seed {}: it must fit 32 bits", seed));
   }
   return std::make_shared<DropoutOp>(word.shape(), word.NumberOr("ratio", 0.5F),
-                                     static_cast<std::uint32_t>(seed));
+                                     static_cast<std::uint32_t>(seed), word.Flag("rows"));
 }
 
 const ProblemRegistration kProblem("dropout", ParseDropout);

@@ -1,6 +1,8 @@
 // Dropout: Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014, "Dropout: A Simple Way
 // to Prevent Neural Networks from Overfitting". It is the inverted form that every framework uses:
 // training multiplies the kept elements by 1 / (1 - ratio), and inference changes nothing.
+// Stochastic depth (Huang, Sun, Liu, Sedra and Weinberger 2016, "Deep Networks with Stochastic
+// Depth") is the same for whole images (`rows`).
 
 #ifndef TOPDNN_KERNELS_DROPOUT_DROPOUT_H_
 #define TOPDNN_KERNELS_DROPOUT_DROPOUT_H_
@@ -40,27 +42,32 @@ class DropoutMask {
 };
 
 // Operands:
-//   forward, training   src, step () -> dst, workspace (the mask in row-major order), step (the
-//                       number of masks drawn so far; the kernel increments it)
+//   forward, training   src, step () -> dst, workspace (the mask in row-major order; of rows, one
+//                       element for each), step (the number of masks drawn so far; the kernel
+//                       increments it)
 //   forward, inference  src -> dst, which equals src
 //   backward_data       diff_dst, workspace -> diff_src
 // Each layer of a network needs its own seed. A dropped element becomes 0, even if it is a NaN or
 // an infinity.
 class DropoutOp : public Op {
  public:
-  // Throws std::invalid_argument for extents below 1, a tensor that is too large, or a ratio
-  // outside [0, 1).
-  DropoutOp(Shape shape, float ratio, std::uint32_t seed = 0);
+  // `rows`: whether the first dimension's elements, such as images, are kept or dropped as a whole.
+  // Throws std::invalid_argument for extents below 1, a tensor that is too large, a ratio outside
+  // [0, 1), or rows of a tensor without dimensions.
+  DropoutOp(Shape shape, float ratio, std::uint32_t seed = 0, bool rows = false);
 
   const Shape& shape() const { return shape_; }
   float ratio() const { return ratio_; }
   std::uint32_t seed() const { return seed_; }
+  bool rows() const { return rows_; }
   DropoutMask mask() const { return {ratio_, seed_}; }
+  Shape mask_shape() const { return rows_ ? Shape{shape_[0]} : shape_; }
   // The factor that training multiplies kept elements by.
   double scale() const { return 1 / (1 - static_cast<double>(ratio_)); }
 
   std::string_view kind() const override { return "dropout"; }
-  std::string Problem() const override;  // "64x4096_ratio0.5", "64x4096s7_ratio0.5"
+  // "64x4096_ratio0.5", "64x4096s7_ratio0.5", "8x96x56x56_ratio0.1_rows"
+  std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // The work in training; WorkIn covers inference too.
   Work WorkOf(Pass pass, DataType type) const override;
@@ -74,6 +81,7 @@ class DropoutOp : public Op {
   Shape shape_;
   float ratio_;
   std::uint32_t seed_;
+  bool rows_;
 };
 
 }  // namespace topdnn

@@ -29,7 +29,8 @@ class DropoutLoops : public LoopsKernel {
   DropoutLoops(const KernelRequest& request, const DropoutOp& op, const Layout& layout,
                std::function<RangeRunner()> make_runner)
       : LoopsKernel(request),
-        n_(op.shape().elements()),
+        n_(op.rows() ? layout.PaddedElements(op.shape()) : op.shape().elements()),
+        row_(op.rows() ? n_ / op.shape()[0] : 0),
         mask_(op.mask()),
         scale_(static_cast<float>(op.scale())),
         execution_(request.execution),
@@ -37,7 +38,7 @@ class DropoutLoops : public LoopsKernel {
     for (KernelOperand& operand : operands_) {
       if (operand.arg != Arg::kWorkspace && operand.arg != Arg::kStep) operand.desc.layout = layout;
     }
-    if (!layout.IsPlainFor(op.shape())) {
+    if (!op.rows() && !layout.IsPlainFor(op.shape())) {
       scratch_bytes_ = static_cast<std::size_t>(n_) * sizeof(std::int64_t);
     }
   }
@@ -78,7 +79,9 @@ class DropoutLoops : public LoopsKernel {
 
   // The bodies capture only `this`, so that a std::function of them allocates nothing.
   void ForwardTraining() {
-    for_ranges_(Blocks(), [this](std::int64_t first, std::int64_t end) { Draw(first, end); });
+    for_ranges_(Blocks(), [this](std::int64_t first, std::int64_t end) {
+      row_ > 0 ? DrawRows(first, end) : Draw(first, end);
+    });
     auto* step = Data<std::int32_t>(Arg::kStep);
     *step = static_cast<std::int32_t>(static_cast<std::uint32_t>(*step) + 1);
   }
@@ -99,8 +102,43 @@ class DropoutLoops : public LoopsKernel {
     }
   }
 
+  // The thread of a row's first element stores the row's mask.
+  void DrawRows(std::int64_t first_block, std::int64_t end_block) const {
+    const std::int32_t drawn = *Data<std::int32_t>(Arg::kStep);
+    ForRows(first_block, end_block, [&](std::int64_t row, std::int64_t first, std::int64_t end) {
+      const std::uint8_t stay = mask_.Block(row / 4, drawn)[static_cast<std::size_t>(row % 4)];
+      if (first == row * row_) Data<std::uint8_t>(Arg::kWorkspace)[row] = stay;
+      ScaleRow(Data<T>(Arg::kSrc), stay, first, end, Data<T>(Arg::kDst));
+    });
+  }
+
+  // Calls body(row, first, end) for the part of each row in the range.
+  template <typename Body>
+  void ForRows(std::int64_t first_block, std::int64_t end_block, const Body& body) const {
+    const std::int64_t end = std::min(4 * end_block, n_);
+    for (std::int64_t at = 4 * first_block; at < end;) {
+      const std::int64_t row = at / row_, end_of_row = std::min((row + 1) * row_, end);
+      body(row, at, end_of_row);
+      at = end_of_row;
+    }
+  }
+
+  void ScaleRow(const T* from, std::uint8_t stay, std::int64_t first, std::int64_t end,
+                T* to) const {
+    for (std::int64_t i = first; i < end; ++i) to[i] = stay == 0 ? T{0} : Scaled(from[i]);
+  }
+
   void Backward() const {
-    for_ranges_(Blocks(), [this](std::int64_t first, std::int64_t end) { Mask(first, end); });
+    for_ranges_(Blocks(), [this](std::int64_t first, std::int64_t end) {
+      row_ > 0 ? MaskRows(first, end) : Mask(first, end);
+    });
+  }
+
+  void MaskRows(std::int64_t first_block, std::int64_t end_block) const {
+    const auto* workspace = Data<std::uint8_t>(Arg::kWorkspace);
+    ForRows(first_block, end_block, [&](std::int64_t row, std::int64_t first, std::int64_t end) {
+      ScaleRow(Data<T>(Arg::kDiffDst), workspace[row], first, end, Data<T>(Arg::kDiffSrc));
+    });
   }
 
   void Mask(std::int64_t first_block, std::int64_t end_block) const {
@@ -121,6 +159,7 @@ class DropoutLoops : public LoopsKernel {
   }
 
   const std::int64_t n_;
+  const std::int64_t row_;  // elements of a row that is dropped as a whole; 0: single elements
   const DropoutMask mask_;
   const float scale_;
   const Execution execution_;
@@ -130,19 +169,23 @@ class DropoutLoops : public LoopsKernel {
 };
 
 // The reason why the loops cannot serve the request; empty when they can.
-std::string RefusalOf(const KernelRequest& request, const Shape& shape,
+std::string RefusalOf(const KernelRequest& request, const DropoutOp& op,
                       const std::optional<Layout>& layout) {
+  const Shape& shape = op.shape();
   const DataType type = request.execution.type;
   if (type != DataType::kF32 && type != DataType::kBF16) {
     return fmt::format("the loops of dropout compute in f32 and bf16, not {}", NameOf(type));
   }
   if (!layout) return "the loops of dropout need one layout for both tensors";
-  if (layout->is_opaque() || layout->PaddedElements(shape) != shape.elements()) {
+  const bool fits =
+      !layout->is_opaque() && (op.rows() ? layout->tag().starts_with('a')
+                                         : layout->PaddedElements(shape) == shape.elements());
+  if (!fits) {
     return fmt::format("the loops of dropout need a layout without padding, not {} for {}",
                        layout->tag(), shape.ToString());
   }
   const Layout mask = request.LayoutOf(Arg::kWorkspace);
-  if (!mask.is_any() && !mask.IsPlainFor(shape)) {
+  if (!mask.is_any() && !mask.IsPlainFor(op.mask_shape())) {
     return fmt::format("the loops of dropout keep their mask row-major, not {}", mask.tag());
   }
   return {};
@@ -175,7 +218,7 @@ KernelOrRefusal MakeDropoutLoops(const KernelRequest& request,
                                  std::function<RangeRunner()> make_runner) {
   const auto& op = dynamic_cast<const DropoutOp&>(*request.op);
   const auto layout = CommonLayout(request, op.shape());
-  if (std::string why = RefusalOf(request, op.shape(), layout); !why.empty()) {
+  if (std::string why = RefusalOf(request, op, layout); !why.empty()) {
     return Refusal{std::move(why)};
   }
   if (request.execution.type == DataType::kBF16) {

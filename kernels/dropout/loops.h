@@ -1,7 +1,7 @@
 // Dropout as loops in f32 and bf16, for all backends, because none of their libraries has it. It
 // accepts any layout without padding: the mask is drawn in the tensor's row-major order, whatever
-// the order in memory. Each backend runs the loops on its own threads, because spinning threads of
-// another library would slow it down.
+// the order in memory. For rows it accepts any layout that keeps images together. Each backend runs
+// the loops on its own threads, because spinning threads of another library would slow it down.
 
 #ifndef TOPDNN_KERNELS_DROPOUT_LOOPS_H_
 #define TOPDNN_KERNELS_DROPOUT_LOOPS_H_

@@ -15,6 +15,7 @@ class DropoutReference : public ReferenceKernel {
   DropoutReference(const KernelRequest& request, const DropoutOp& op)
       : ReferenceKernel(request),
         n_(op.shape().elements()),
+        draws_(op.mask_shape().elements()),
         mask_(op.mask()),
         scale_(op.scale()),
         execution_(request.execution) {}
@@ -31,7 +32,7 @@ class DropoutReference : public ReferenceKernel {
  private:
   void Draw() const {
     auto* step = Data<std::int32_t>(Arg::kStep);
-    for (std::int64_t i = 0; i < n_; ++i) {
+    for (std::int64_t i = 0; i < draws_; ++i) {
       Data<std::uint8_t>(Arg::kWorkspace)[i] =
           mask_.Block(i / 4, *step)[static_cast<std::size_t>(i % 4)];
     }
@@ -44,12 +45,14 @@ class DropoutReference : public ReferenceKernel {
       if (mask == nullptr) {
         to[i] = from[i];
       } else {
-        to[i] = mask[i] == 0 ? T{0} : static_cast<T>(static_cast<double>(from[i]) * scale_);
+        to[i] = mask[i / (n_ / draws_)] == 0
+                    ? T{0}
+                    : static_cast<T>(static_cast<double>(from[i]) * scale_);
       }
     }
   }
 
-  const std::int64_t n_;
+  const std::int64_t n_, draws_;
   const DropoutMask mask_;
   const double scale_;
   const Execution execution_;

@@ -95,12 +95,21 @@ const BinaryFunction* FindBinaryFunction(std::string_view name) {
 }
 
 BinaryOp::BinaryOp(const BinaryFunction& function, Shape first, Shape second,
-                   BinaryConstant constant)
+                   BinaryConstant constant, double initial)
     : function_(function),
       first_(std::move(first)),
       second_(std::move(second)),
       dst_(BroadcastShape(function.name, first_, second_)),
-      constant_(constant) {}
+      constant_(constant),
+      initial_(initial) {
+  const bool by_channel =
+      dst_.rank() > 1 && first_ == dst_ && second_[1] == dst_[1] && second_.elements() == dst_[1];
+  if (is_trained() && !(by_channel && function.name == "mul")) {
+    throw std::invalid_argument(
+        fmt::format("{} of {} by a trained {}: it must be a product by (1, C, 1, ...)",
+                    function.name, first_.ToString(), second_.ToString()));
+  }
+}
 
 Arg BinaryOp::first_arg() const {
   if (constant_ == BinaryConstant::kNone) return IndexedSrc(0);
@@ -109,17 +118,19 @@ Arg BinaryOp::first_arg() const {
 
 Arg BinaryOp::second_arg() const {
   if (constant_ == BinaryConstant::kNone) return IndexedSrc(1);
-  return constant_ == BinaryConstant::kSecond ? Arg::kWeights : Arg::kSrc;
+  return constant_ == BinaryConstant::kFirst ? Arg::kSrc : Arg::kWeights;
 }
 
 std::string BinaryOp::Problem() const {
   const char* const suffix = constant_ == BinaryConstant::kNone    ? ""
                              : constant_ == BinaryConstant::kFirst ? "_of"
+                             : is_trained()                        ? "_trained"
                                                                    : "_constant";
   return fmt::format("{}{}_by{}{}", function_.name, first_.ToString(), second_.ToString(), suffix);
 }
 
 bool BinaryOp::HasGradients() const {
+  if (is_trained()) return true;
   if (function_.name != "mul" || constant_ != BinaryConstant::kNone || first_ != dst_) return false;
   int d = 0;
   while (d < dst_.rank() && second_[d] == dst_[d]) ++d;
@@ -135,11 +146,13 @@ std::vector<Operand> BinaryOp::Operands(const Execution& execution) const {
   if (!TypesOf(execution).has_gradients) return {};
   const DataType type = execution.type;
   if (execution.pass == Pass::kBackwardData && HasGradients()) {
-    return {{IndexedSrc(0), Direction::kIn, first_, type},
-            {IndexedSrc(1), Direction::kIn, second_, type},
+    const bool trained = is_trained();
+    return {{first_arg(), Direction::kIn, first_, type},
+            {second_arg(), Direction::kIn, second_, type},
             {Arg::kDiffDst, Direction::kIn, dst_, type},
-            {IndexedDiffSrc(0), Direction::kOut, first_, type},
-            {IndexedDiffSrc(1), Direction::kOut, second_, type}};
+            {trained ? Arg::kDiffSrc : IndexedDiffSrc(0), Direction::kOut, first_, type},
+            {trained ? Arg::kDiffWeights : IndexedDiffSrc(1), Direction::kOut, second_,
+             trained ? TypesOf(execution).parameter : type}};
   }
   if (execution.pass != Pass::kForward) return {};
   return {{first_arg(), Direction::kIn, first_, type},
@@ -161,7 +174,7 @@ Work BinaryOp::WorkOf(Pass pass, DataType type) const {
 std::vector<Parameter> BinaryOp::Parameters() const {
   if (constant_ == BinaryConstant::kNone) return {};
   const Shape& shape = constant_ == BinaryConstant::kFirst ? first_ : second_;
-  return {{Arg::kWeights, Arg::kDiffWeights, "constant", shape, 0, 1.0}};
+  return {{Arg::kWeights, Arg::kDiffWeights, "constant", shape, 0, initial_}};
 }
 
 namespace {
@@ -181,6 +194,7 @@ std::shared_ptr<const Op> ParseBinary(const ProblemWord& word) {
   Shape second(word.WholeNumbers("by"));
   const BinaryConstant constant = word.Flag("of")         ? BinaryConstant::kFirst
                                   : word.Flag("constant") ? BinaryConstant::kSecond
+                                  : word.Flag("trained")  ? BinaryConstant::kTrained
                                                           : BinaryConstant::kNone;
   return std::make_shared<BinaryOp>(*function, word.shape(), std::move(second), constant);
 }

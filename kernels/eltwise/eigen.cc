@@ -48,7 +48,8 @@ class GateGradientsEigen : public eigen::EigenKernel {
   GateGradientsEigen(const KernelRequest& request, const eigen::Functions& functions,
                      const BinaryOp& op)
       : EigenKernel(request, functions, "loop"),
-        gradients_(op, request.LayoutOf(IndexedSrc(0)), request.execution.type) {}
+        is_trained_(op.is_trained()),
+        gradients_(op, request.LayoutOf(op.first_arg()), request.execution.type) {}
 
  private:
   struct Context {
@@ -57,8 +58,13 @@ class GateGradientsEigen : public eigen::EigenKernel {
   };
 
   void Compute() override {
-    const Context context{&gradients_,
-                          {Indexed(0), Indexed(1), Data(Arg::kDiffDst), Indexed(2), Indexed(3)}};
+    Context context{&gradients_, {}};
+    if (is_trained_) {
+      context.data = {Data(Arg::kSrc), Data(Arg::kWeights), Data(Arg::kDiffDst),
+                      Data(Arg::kDiffSrc), Data(Arg::kDiffWeights)};
+    } else {
+      context.data = {Indexed(0), Indexed(1), Data(Arg::kDiffDst), Indexed(2), Indexed(3)};
+    }
     const auto elements = static_cast<double>(gradients_.piece());
     functions().for_ranges(
         pool(), gradients_.pieces(), 3 * sizeof(float) * elements, elements,
@@ -69,6 +75,7 @@ class GateGradientsEigen : public eigen::EigenKernel {
         &context);
   }
 
+  const bool is_trained_;
   const GateGradients gradients_;
 };
 

@@ -43,20 +43,27 @@ T* Out(void* data) {
 class OmpGateGradients : public BoundKernel {
  public:
   OmpGateGradients(const KernelRequest& request, const BinaryOp& op, const Layout& layout)
-      : BoundKernel(request, "omp loops"), gradients_(op, layout, request.execution.type) {
+      : BoundKernel(request, "omp loops"),
+        is_trained_(op.is_trained()),
+        gradients_(op, layout, request.execution.type) {
     for (KernelOperand& operand : operands_) operand.desc.layout = layout;
   }
 
   void Run() noexcept override {
-    const GateGradients::Operands data = {Indexed<void>(0), Indexed<void>(1),
-                                          Data<void>(Arg::kDiffDst), Indexed<void>(2),
-                                          Indexed<void>(3)};
+    const GateGradients::Operands data =
+        is_trained_
+            ? GateGradients::Operands{Data<void>(Arg::kSrc), Data<void>(Arg::kWeights),
+                                      Data<void>(Arg::kDiffDst), Data<void>(Arg::kDiffSrc),
+                                      Data<void>(Arg::kDiffWeights)}
+            : GateGradients::Operands{Indexed<void>(0), Indexed<void>(1), Data<void>(Arg::kDiffDst),
+                                      Indexed<void>(2), Indexed<void>(3)};
     const std::int64_t n = gradients_.pieces();
 #pragma omp parallel for if (n * gradients_.piece() >= kMinParallelElements)
     for (std::int64_t i = 0; i < n; ++i) gradients_.Run(data, i, i + 1);
   }
 
  private:
+  const bool is_trained_;
   const GateGradients gradients_;
 };
 
@@ -64,16 +71,18 @@ class OmpGateGradients : public BoundKernel {
 
 GateGradients::GateGradients(const BinaryOp& op, const Layout& layout, DataType type)
     : is_bf16_(type == DataType::kBF16),
+      is_trained_(op.is_trained()),
       elements_(layout.PaddedElements(op.dst())),
-      length_(op.dst().elements() / op.second().elements()) {
-  if (length_ == 1) {
+      repeats_(op.is_trained() ? op.dst()[0] : 1),
+      length_(op.dst().elements() / op.second().elements() / repeats_) {
+  if (length_ == 1 && !is_trained_) {
     pieces_ = (elements_ + kPieceElements - 1) / kPieceElements;
   } else if (layout.IsPlainFor(op.dst())) {
     pieces_ = op.second().elements();
   } else {
     adjacent_ = AdjacentChannels(layout, op.dst());
     chunks_ = (adjacent_ + kMostChannels - 1) / kMostChannels;
-    pieces_ = elements_ / (length_ * adjacent_) * chunks_;
+    pieces_ = elements_ / repeats_ / (length_ * adjacent_) * chunks_;
   }
 }
 
@@ -85,7 +94,7 @@ void GateGradients::Run(const Operands& data, std::int64_t first, std::int64_t e
 
 template <typename T>
 void GateGradients::RunIn(const Operands& data, std::int64_t piece) const {
-  if (length_ == 1) return Elements<T>(data, piece);
+  if (length_ == 1 && !is_trained_) return Elements<T>(data, piece);
   adjacent_ == 0 ? Row<T>(data, piece) : Channels<T>(data, piece);
 }
 
@@ -104,22 +113,34 @@ void GateGradients::Elements(const Operands& data, std::int64_t piece) const {
 
 template <typename T>
 void GateGradients::Row(const Operands& data, std::int64_t row) const {
-  const T* a = In<T>(data.first) + row * length_;
-  const T* diff = In<T>(data.diff_dst) + row * length_;
-  T* diff_a = Out<T>(data.diff_first) + row * length_;
   const float gate = Load(In<T>(data.second)[row]);
   double sum = 0;
-  for (std::int64_t at = 0; at < length_; at += kRowsOfSum) {
-    const std::int64_t end = std::min(at + kRowsOfSum, length_);
-    float part = 0;
+  for (std::int64_t image = 0; image < repeats_; ++image) {
+    const std::int64_t start = image * (elements_ / repeats_) + row * length_;
+    const T* a = In<T>(data.first) + start;
+    const T* diff = In<T>(data.diff_dst) + start;
+    T* diff_a = Out<T>(data.diff_first) + start;
+    for (std::int64_t at = 0; at < length_; at += kRowsOfSum) {
+      const std::int64_t end = std::min(at + kRowsOfSum, length_);
+      float part = 0;
 #pragma omp simd reduction(+ : part)
-    for (std::int64_t i = at; i < end; ++i) {
-      part += Load(diff[i]) * Load(a[i]);
-      diff_a[i] = Store<T>(Load(diff[i]) * gate);
+      for (std::int64_t i = at; i < end; ++i) {
+        part += Load(diff[i]) * Load(a[i]);
+        diff_a[i] = Store<T>(Load(diff[i]) * gate);
+      }
+      sum += static_cast<double>(part);
     }
-    sum += static_cast<double>(part);
   }
-  Out<T>(data.diff_second)[row] = Store<T>(static_cast<float>(sum));
+  StoreSum<T>(data, row, sum);
+}
+
+template <typename T>
+void GateGradients::StoreSum(const Operands& data, std::int64_t i, double sum) const {
+  if (is_trained_) {
+    Out<float>(data.diff_second)[i] = static_cast<float>(sum);
+  } else {
+    Out<T>(data.diff_second)[i] = Store<T>(static_cast<float>(sum));
+  }
 }
 
 // The padding channels of a block are 0 in all tensors, and stay 0.
@@ -133,12 +154,14 @@ void GateGradients::Channels(const Operands& data, std::int64_t piece) const {
   std::array<float, kMostChannels> gate{}, part{};
   std::array<double, kMostChannels> sum{};
   for (std::int64_t c = 0; c < width; ++c) gate[c] = Load(In<T>(data.second)[gates + c]);
-  for (std::int64_t at = 0; at < length_; at += kRowsOfSum) {
+  for (std::int64_t at = 0; at < repeats_ * length_; at += kRowsOfSum) {
     part.fill(0);
-    for (std::int64_t row = at; row < std::min(at + kRowsOfSum, length_); ++row) {
-      const T* a = In<T>(data.first) + start + row * adjacent_;
-      const T* diff = In<T>(data.diff_dst) + start + row * adjacent_;
-      T* diff_a = Out<T>(data.diff_first) + start + row * adjacent_;
+    for (std::int64_t row = at; row < std::min(at + kRowsOfSum, repeats_ * length_); ++row) {
+      const std::int64_t image = row / length_ * (elements_ / repeats_);
+      const std::int64_t place = image + start + row % length_ * adjacent_;
+      const T* a = In<T>(data.first) + place;
+      const T* diff = In<T>(data.diff_dst) + place;
+      T* diff_a = Out<T>(data.diff_first) + place;
 #pragma omp simd
       for (std::int64_t c = 0; c < width; ++c) {
         part[c] += Load(diff[c]) * Load(a[c]);
@@ -147,15 +170,17 @@ void GateGradients::Channels(const Operands& data, std::int64_t piece) const {
     }
     for (std::int64_t c = 0; c < width; ++c) sum[c] += static_cast<double>(part[c]);
   }
-  for (std::int64_t c = 0; c < width; ++c) {
-    Out<T>(data.diff_second)[gates + c] = Store<T>(static_cast<float>(sum[c]));
-  }
+  for (std::int64_t c = 0; c < width; ++c) StoreSum<T>(data, gates + c, sum[c]);
 }
 
 std::optional<Layout> GateLayout(const KernelRequest& request) {
   const auto& op = dynamic_cast<const BinaryOp&>(*request.op);
   std::optional<Layout> layout = CommonLayout(request, op.dst());
   if (!layout || layout->is_opaque()) return std::nullopt;
+  for (const Arg arg : {Arg(Arg::kWeights), Arg(Arg::kDiffWeights)}) {
+    const Layout settled = request.LayoutOf(arg);
+    if (!settled.is_any() && !settled.SameFor(op.second(), *layout)) return std::nullopt;
+  }
   const bool equal = op.first() == op.second();
   const bool by_channel = op.dst().rank() == 4 && op.second()[1] == op.dst()[1] &&
                           op.second()[2] == 1 && op.second()[3] == 1;

@@ -1,6 +1,6 @@
 // The gradients of a product whose second source has one element for each row of the first, as the
 // gates of a squeeze-and-excitation block (Hu, Shen and Sun 2018) have one for each channel of an
-// image. No library has them.
+// image, or a trained one for each channel of all images. No library has them.
 
 #ifndef TOPDNN_KERNELS_ELTWISE_GATE_GRADIENTS_H_
 #define TOPDNN_KERNELS_ELTWISE_GATE_GRADIENTS_H_
@@ -14,7 +14,7 @@
 namespace topdnn {
 
 // Pieces of the work that can be done in any order: diff_first = diff_dst * second, diff_second =
-// the sums of diff_dst * first over a row.
+// the sums of diff_dst * first over a row (f32 for a trained factor).
 class GateGradients {
  public:
   struct Operands {
@@ -40,11 +40,15 @@ class GateGradients {
   template <typename T>
   void Channels(const Operands& data, std::int64_t piece) const;
 
-  const bool is_bf16_;
+  template <typename T>
+  void StoreSum(const Operands& data, std::int64_t i, double sum) const;
+
+  const bool is_bf16_, is_trained_;
   const std::int64_t elements_;
-  const std::int64_t length_;  // of a row
-  std::int64_t adjacent_ = 0;  // channels next to each other in memory; 0: row-major
-  std::int64_t chunks_ = 0;    // of adjacent channels
+  const std::int64_t repeats_;  // images that share a factor; otherwise 1
+  const std::int64_t length_;   // of a row
+  std::int64_t adjacent_ = 0;   // channels next to each other in memory; 0: row-major
+  std::int64_t chunks_ = 0;     // of adjacent channels
   std::int64_t pieces_ = 0;
 };
 

@@ -77,18 +77,25 @@ class BinaryReference : public ReferenceKernel {
   }
 
  private:
-  // Of a product; each element of the second source is for a row of the first.
+  // Of a product; each element of the second source is for a row of the first, a trained one for a
+  // row of each image.
   void Backward() const {
-    const std::int64_t length = op_.dst().elements() / op_.second().elements();
-    const T *a = Indexed<T>(0), *b = Indexed<T>(1), *diff = Data<T>(Arg::kDiffDst);
-    for (std::int64_t row = 0; row < op_.second().elements(); ++row) {
+    const bool trained = op_.is_trained();
+    const std::int64_t rows = op_.second().elements(), images = trained ? op_.dst()[0] : 1;
+    const std::int64_t length = op_.dst().elements() / rows / images;
+    const T *a = Of(op_.first_arg()), *b = Of(op_.second_arg()), *diff = Data<T>(Arg::kDiffDst);
+    T* diff_a = trained ? Data<T>(Arg::kDiffSrc) : Indexed<T>(2);
+    T* diff_b = trained ? Data<T>(Arg::kDiffWeights) : Indexed<T>(3);
+    for (std::int64_t row = 0; row < rows; ++row) {
       double sum = 0;
-      for (std::int64_t i = row * length; i < (row + 1) * length; ++i) {
-        Indexed<T>(2)[i] =
-            static_cast<T>(static_cast<double>(diff[i]) * static_cast<double>(b[row]));
-        sum += static_cast<double>(diff[i]) * static_cast<double>(a[i]);
+      for (std::int64_t image = 0; image < images; ++image) {
+        const std::int64_t first = (image * rows + row) * length;
+        for (std::int64_t i = first; i < first + length; ++i) {
+          diff_a[i] = static_cast<T>(static_cast<double>(diff[i]) * static_cast<double>(b[row]));
+          sum += static_cast<double>(diff[i]) * static_cast<double>(a[i]);
+        }
       }
-      Indexed<T>(3)[row] = static_cast<T>(sum);
+      diff_b[row] = static_cast<T>(sum);
     }
   }
 

@@ -88,6 +88,24 @@ struct OperationDesc<dnnl::batch_normalization_backward> {
 };
 
 template <>
+struct OperationDesc<dnnl::layer_normalization_forward> {
+  static dnnl::layer_normalization_forward::desc Of(
+      dnnl::prop_kind prop, const dnnl::memory::desc& src, const dnnl::memory::desc& /*dst*/,
+      const dnnl::memory::desc& statistics, float epsilon, dnnl::normalization_flags flags) {
+    return {prop, src, statistics, epsilon, flags};
+  }
+};
+template <>
+struct OperationDesc<dnnl::layer_normalization_backward> {
+  static dnnl::layer_normalization_backward::desc Of(
+      dnnl::prop_kind prop, const dnnl::memory::desc& diff_src,
+      const dnnl::memory::desc& /*diff_dst*/, const dnnl::memory::desc& src,
+      const dnnl::memory::desc& statistics, float epsilon, dnnl::normalization_flags flags) {
+    return {prop, diff_src, src, statistics, epsilon, flags};
+  }
+};
+
+template <>
 struct OperationDesc<dnnl::lrn_forward> {
   static dnnl::lrn_forward::desc Of(dnnl::prop_kind prop, dnnl::algorithm algorithm,
                                     const dnnl::memory::desc& src,

@@ -5,15 +5,19 @@
 
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
+#include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
+#include "kernels/conv_transpose/conv_transpose.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
+#include "kernels/layernorm/layernorm.h"
 #include "kernels/pool/pool.h"
+#include "kernels/resize/resize.h"
 #include "kernels/slice/slice.h"
 #include "kernels/transpose/transpose.h"
 
@@ -99,6 +103,10 @@ ValueId NetworkBuilder::Activate(const std::string& name, ValueId from, Activati
       break;
     case Activation::kRelu:
       return Relu(name + ".relu", from);
+    case Activation::kRelu6:
+      return Relu(name + ".relu", from, 6.0F);
+    case Activation::kGelu:
+      return Unary("gelu", name + ".gelu", from);
     case Activation::kSwish:
       return Unary("swish", name + ".swish", from);
     case Activation::kHardSwish:
@@ -124,6 +132,66 @@ ValueId NetworkBuilder::SqueezeExcite(const std::string& name, ValueId from, std
   return graph_.Add(
       name, std::make_shared<BinaryOp>(product, shape(from), shape(x), BinaryConstant::kNone),
       {from, x});
+}
+
+ValueId NetworkBuilder::ConvNormActivation(const std::string& name, ValueId from,
+                                           const ConvLayer& layer, Activation activation,
+                                           float epsilon) {
+  return Activate(name, ConvNorm(name, from, layer, epsilon), activation);
+}
+
+ValueId NetworkBuilder::AddInvertedResidual(const std::string& name, ValueId from,
+                                            const InvertedResidual& block) {
+  const std::int64_t channels = shape(from)[1];
+  ValueId x = from;
+  if (block.expanded != channels) {
+    x = ConvNormActivation(name + ".expand", x, {.outputs = block.expanded, .kernel = 1},
+                           block.activation, block.epsilon);
+  }
+  x = ConvNormActivation(name + ".depthwise", x,
+                         {.outputs = block.expanded,
+                          .kernel = block.kernel,
+                          .stride = block.stride,
+                          .padding = block.kernel / 2,
+                          .groups = block.expanded},
+                         block.activation, block.epsilon);
+  if (block.squeezed != 0) {
+    x = SqueezeExcite(name + ".se", x, block.squeezed, block.squeeze_activation,
+                      block.hard_gate ? Gate::kHardSigmoid : Gate::kSigmoid);
+  }
+  x = ConvNorm(name + ".project", x, {.outputs = block.outputs, .kernel = 1}, block.epsilon);
+  if (block.stride != 1 || channels != block.outputs) return x;
+  return Add(name + ".add", DropImages(name + ".drop", x, block.dropped), from);
+}
+
+ValueId NetworkBuilder::LayerNorm(std::string name, ValueId from, float epsilon) {
+  return graph_.Add(std::move(name), std::make_shared<LayerNormOp>(shape(from), epsilon), {from});
+}
+
+ValueId NetworkBuilder::ScaleChannels(std::string name, ValueId from, double initial) {
+  std::vector<std::int64_t> factors(static_cast<std::size_t>(shape(from).rank()), 1);
+  factors[1] = shape(from)[1];
+  return graph_.Add(
+      std::move(name),
+      std::make_shared<BinaryOp>(*FindBinaryFunction("mul"), shape(from), Shape(std::move(factors)),
+                                 BinaryConstant::kTrained, initial),
+      {from});
+}
+
+ValueId NetworkBuilder::Upsample(const std::string& name, ValueId from, std::int64_t outputs,
+                                 std::int64_t kernel) {
+  const Shape& src = shape(from);
+  ConvNdExtents extents{.n = src[0], .c = outputs, .k = src[1]};
+  for (const std::int64_t pixels : {src[2], src[3]}) {
+    extents.axes.push_back({.extent = kernel * pixels, .kernel = kernel, .stride = kernel});
+  }
+  const ValueId x = graph_.Add(name, std::make_shared<ConvTransposeOp>(std::move(extents)), {from});
+  return graph_.Add(name + ".bias", std::make_shared<BiasOp>(shape(x)), {x});
+}
+
+ValueId NetworkBuilder::RepeatPixels(std::string name, ValueId from, std::int64_t factor) {
+  return graph_.Add(std::move(name), std::make_shared<ResizeOp>(shape(from), factor, factor),
+                    {from});
 }
 
 ValueId NetworkBuilder::MaxPool(std::string name, ValueId from, const PoolLayer& layer) {
@@ -163,15 +231,21 @@ ValueId NetworkBuilder::Dropout(std::string name, ValueId from, float ratio) {
                     {from});
 }
 
+ValueId NetworkBuilder::DropImages(std::string name, ValueId from, float ratio) {
+  if (ratio == 0) return from;
+  return graph_.Add(std::move(name),
+                    std::make_shared<DropoutOp>(shape(from), ratio, ++dropouts_, true), {from});
+}
+
 ValueId NetworkBuilder::Add(std::string name, ValueId a, ValueId b) {
   return graph_.Add(std::move(name), std::make_shared<AddOp>(shape(a), 2), {a, b});
 }
 
-ValueId NetworkBuilder::Concat(std::string name, const std::vector<ValueId>& from) {
+ValueId NetworkBuilder::Concat(std::string name, const std::vector<ValueId>& from, int axis) {
   std::vector<Shape> shapes;
   shapes.reserve(from.size());
   for (const ValueId value : from) shapes.push_back(shape(value));
-  return graph_.Add(std::move(name), std::make_shared<ConcatOp>(std::move(shapes), 1), from);
+  return graph_.Add(std::move(name), std::make_shared<ConcatOp>(std::move(shapes), axis), from);
 }
 
 ValueId NetworkBuilder::Channels(std::string name, ValueId from, std::int64_t first,

@@ -35,8 +35,21 @@ struct PoolLayer {
   bool ceil_mode = false;
 };
 
-// The names of the layers that they add are `relu`, `swish` and `hard_swish`.
-enum class Activation { kNone, kRelu, kSwish, kHardSwish };
+// The names of the layers that they add are `relu`, `relu6`, `swish`, `hard_swish` and `gelu`.
+enum class Activation { kNone, kRelu, kRelu6, kSwish, kHardSwish, kGelu };
+
+// The inverted residual of Sandler et al. 2018, and with squeeze-and-excitation of Howard et al.
+// 2019 and Tan and Le 2019.
+struct InvertedResidual {
+  std::int64_t expanded;  // channels of the depthwise convolution
+  std::int64_t kernel, stride, outputs;
+  Activation activation;
+  std::int64_t squeezed = 0;  // channels of the squeeze-and-excitation; 0: none
+  Activation squeeze_activation = Activation::kRelu;
+  bool hard_gate = false;
+  float dropped = 0.0F;  // ratio of the stochastic depth of the branch
+  float epsilon = BatchNormOp::kDefaultEpsilon;
+};
 
 class NetworkBuilder {
  public:
@@ -57,6 +70,22 @@ class NetworkBuilder {
   // The layer NAME.ACTIVATION; kNone adds none.
   ValueId Activate(const std::string& name, ValueId from, Activation activation);
   ValueId BatchNorm(std::string name, ValueId from, float epsilon = BatchNormOp::kDefaultEpsilon);
+  // ConvNorm and Activate.
+  ValueId ConvNormActivation(const std::string& name, ValueId from, const ConvLayer& layer,
+                             Activation activation, float epsilon = BatchNormOp::kDefaultEpsilon);
+  // NAME.expand (if it changes the channels), NAME.depthwise, NAME.se, NAME.project and, if source
+  // and result have the same shape, NAME.drop and NAME.add.
+  ValueId AddInvertedResidual(const std::string& name, ValueId from, const InvertedResidual& block);
+  // Over the channels of each pixel.
+  ValueId LayerNorm(std::string name, ValueId from, float epsilon);
+  // The product with a trained factor for each channel, which starts at `initial`.
+  ValueId ScaleChannels(std::string name, ValueId from, double initial);
+  // Without padding: each pixel becomes a square of kernel x kernel pixels; then the bias
+  // NAME.bias.
+  ValueId Upsample(const std::string& name, ValueId from, std::int64_t outputs,
+                   std::int64_t kernel);
+  // Each pixel is repeated `factor` times along both axes.
+  ValueId RepeatPixels(std::string name, ValueId from, std::int64_t factor);
   ValueId Relu(std::string name, ValueId from, float bound = 0.0F);
   // An element-wise function of kernels/eltwise/unary.h, with its default parameters.
   ValueId Unary(std::string_view function, std::string name, ValueId from);
@@ -75,9 +104,11 @@ class NetworkBuilder {
   ValueId Lrn(std::string name, ValueId from, const LrnSettings& settings);
   // Each dropout layer gets its own seed.
   ValueId Dropout(std::string name, ValueId from, float ratio);
+  // Stochastic depth: drops whole images. Ratio 0: adds no layer.
+  ValueId DropImages(std::string name, ValueId from, float ratio);
   ValueId Add(std::string name, ValueId a, ValueId b);
-  // Concatenates along the channels.
-  ValueId Concat(std::string name, const std::vector<ValueId>& from);
+  // Concatenates along the channels, or another axis.
+  ValueId Concat(std::string name, const std::vector<ValueId>& from, int axis = 1);
   // The channels first, first + 1, ..., as many as `count`.
   ValueId Channels(std::string name, ValueId from, std::int64_t first, std::int64_t count);
   // The channels in turn from each of `groups` equal parts: NAME.split, NAME.shuffle and NAME.

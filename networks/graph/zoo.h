@@ -6,6 +6,7 @@
 #define TOPDNN_NETWORKS_GRAPH_ZOO_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,20 @@ struct NetworkSize {
   std::int64_t classes = 10;
 };
 
+// A total as its publication prints it. `unit` is that of its last digit.
+struct PublishedFigure {
+  double value, unit;
+};
+
+struct PublishedTotals {
+  std::optional<PublishedFigure> parameters = {}, macs = {};
+  std::string source = {};
+};
+
+// The totals in the meta data of torchvision 0.15's weights: num_params, and _ops in 10^9
+// multiply-accumulates.
+PublishedTotals TotalsOfTorchvision(std::optional<double> parameters, double gmacs);
+
 struct NetworkOffer {
   std::string name;     // "resnet50"
   std::string variant;  // "v1"; empty for the default
@@ -28,6 +43,7 @@ struct NetworkOffer {
   Shape small;          // a small image that all layers accept, for tests
   std::int64_t classes = 10;
   Graph (*build)(const NetworkSize& size);
+  PublishedTotals published = {};  // at batch 1, of the default image and classes
 
   // "resnet50", "resnet50:v1".
   std::string FullName() const { return variant.empty() ? name : name + ":" + variant; }

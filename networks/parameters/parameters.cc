@@ -82,8 +82,13 @@ NormPlace PlaceOf(const Graph& graph, const GraphNode& node) {
     return readers.size() == 1 ? &graph.nodes()[readers.front()] : nullptr;
   };
   const GraphNode* reader = node.op->RemovesChannelConstants() ? only_reader(node) : nullptr;
+  ValueId read = node.output;
+  while (reader != nullptr && reader->op->CopiesInInference()) {  // stochastic depth
+    read = reader->output;
+    reader = only_reader(*reader);
+  }
   if (reader == nullptr) return NormPlace::kElsewhere;
-  if (reader->op->source_use() == SourceUse::kSum && reader->inputs.front() == node.output) {
+  if (reader->op->source_use() == SourceUse::kSum && reader->inputs.front() == read) {
     return NormPlace::kEndsBranch;
   }
   if (reader->op->source_use() == SourceUse::kPositivePart) reader = only_reader(*reader);

@@ -261,22 +261,33 @@ void PlanForward(PlanDraft& draft) { ForwardPlanner(draft).Plan(); }
 void PlanLoss(PlanDraft& draft) {
   const ValueId output = draft.AliasOf(draft.graph.output());
   const Shape& logits = draft.graph.shape(output);
-  if (logits.rank() != 2) {
+  if (logits.rank() < 2) {
     throw PlanError(
-        fmt::format("{} ends in {}: training needs logits of (N, classes); take --infer",
+        fmt::format("{} ends in {}: training needs logits of (N, classes, ...); take --infer",
                     draft.graph.name(), logits.ToString()));
   }
-  auto op = std::make_shared<SoftmaxCrossEntropyOp>(logits[0], logits[1]);
+  auto op = std::make_shared<SoftmaxCrossEntropyOp>(logits.elements() / logits[1], logits[1]);
   Execution execution = draft.ExecutionOf(Pass::kForward);
   execution.type = draft.ParameterType();
+  // Channels last, the logits of each place of an image are a row of the loss.
+  const TensorDesc places{logits, execution.type, Layout::ChannelsLast(logits.rank())};
+  const auto as_rows = [&](BufferId buffer, const KernelOperand& operand, BufferRole role) {
+    if (draft.DescOf(buffer) == operand.desc) return buffer;
+    const BufferId rows =
+        draft.NewBuffer(fmt::format("loss.{}.rows", NameOf(operand.arg)), operand.desc, role);
+    draft.buffers[rows].parent = buffer;
+    return rows;
+  };
   Offered offered = draft.RequireKernel("loss", op, execution);
   std::map<Arg, BufferId> bound;
   for (const KernelOperand& operand : offered.kernel->operands()) {
     if (operand.arg == Arg::kSrc) {
-      bound[operand.arg] = draft.RequireLayout(draft.activations[output], operand.desc, "loss.src");
+      const BufferId src = draft.RequireLayout(draft.activations[output], places, "loss.src");
+      bound[operand.arg] = as_rows(src, operand, BufferRole::kActivation);
     } else if (operand.arg == Arg::kDiffSrc) {
-      bound[operand.arg] = draft.NewBuffer("loss.diff_src", operand.desc, BufferRole::kGradient);
-      draft.gradients[output] = {bound[operand.arg]};
+      const BufferId gradient = draft.NewBuffer("loss.diff_src", places, BufferRole::kGradient);
+      bound[operand.arg] = as_rows(gradient, operand, BufferRole::kGradient);
+      draft.gradients[output] = {gradient};
     } else if (operand.arg == Arg::kLabels) {
       bound[operand.arg] = draft.NewBuffer("labels", operand.desc, BufferRole::kLabels, true);
     } else {

@@ -12,7 +12,8 @@ namespace topdnn {
 // source has. A result reuses the memory of the source when nothing reads the source any more.
 void PlanForward(PlanDraft& draft);
 
-// Adds the softmax cross-entropy of the output (N, classes). It computes in f32 for every type of
+// Adds the softmax cross-entropy of the output (N, classes, ...): the mean over the images, and
+// over the places of an image if there are further dimensions. It computes in f32 for every type of
 // the network (in f64 in a check in double). Throws PlanError for another output.
 void PlanLoss(PlanDraft& draft);
 

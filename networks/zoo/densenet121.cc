@@ -57,7 +57,8 @@ const NetworkRegistration kDenseNet121({.name = "densenet121",
                                         .image = {3, 224, 224},
                                         .small = {3, 64, 64},
                                         .classes = 1000,
-                                        .build = BuildDenseNet121});
+                                        .build = BuildDenseNet121,
+                                        .published = TotalsOfTorchvision(7978856, 2.834)});
 
 }  // namespace
 

@@ -47,7 +47,10 @@ const NetworkRegistration kMobileNetV1({.name = "mobilenet_v1",
                                         .image = {3, 224, 224},
                                         .small = {3, 64, 64},
                                         .classes = 1000,
-                                        .build = Build});
+                                        .build = Build,
+                                        .published = {.parameters = PublishedFigure{4.2e6, 1e5},
+                                                      .macs = PublishedFigure{569e6, 1e6},
+                                                      .source = "Howard et al. 2017, table 8"}});
 
 }  // namespace
 

@@ -21,37 +21,23 @@ struct Bottlenecks {
 constexpr Bottlenecks kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
                                    {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
 
-ValueId ConvNormRelu6(NetworkBuilder& net, const std::string& name, ValueId from,
-                      const ConvLayer& layer) {
-  return net.ConvNormRelu(name, from, layer, BatchNormOp::kDefaultEpsilon, 6.0F);
-}
-
-ValueId AddBottleneck(NetworkBuilder& net, const std::string& name, ValueId from,
-                      std::int64_t expansion, std::int64_t outputs, std::int64_t stride) {
-  const std::int64_t channels = net.shape(from)[1];
-  const std::int64_t wide = expansion * channels;
-  ValueId x = from;
-  if (expansion != 1) {
-    x = ConvNormRelu6(net, name + ".expand", x, {.outputs = wide, .kernel = 1});
-  }
-  x = ConvNormRelu6(net, name + ".depthwise", x,
-                    {.outputs = wide, .kernel = 3, .stride = stride, .padding = 1, .groups = wide});
-  x = net.ConvNorm(name + ".project", x, {.outputs = outputs, .kernel = 1});
-  return stride == 1 && channels == outputs ? net.Add(name + ".add", x, from) : x;
-}
-
 Graph Build(const NetworkSize& size) {
   NetworkBuilder net("mobilenet_v2", size);
-  ValueId x = ConvNormRelu6(net, "conv1", net.input(),
-                            {.outputs = 32, .kernel = 3, .stride = 2, .padding = 1});
+  const Activation relu6 = Activation::kRelu6;
+  ValueId x = net.ConvNormActivation(
+      "conv1", net.input(), {.outputs = 32, .kernel = 3, .stride = 2, .padding = 1}, relu6);
   int index = 1;
   for (const Bottlenecks& stage : kStages) {
     for (int i = 0; i < stage.repeats; ++i) {
-      x = AddBottleneck(net, fmt::format("block{}", index++), x, stage.expansion, stage.outputs,
-                        i == 0 ? stage.stride : 1);
+      x = net.AddInvertedResidual(fmt::format("block{}", index++), x,
+                                  {.expanded = stage.expansion * net.shape(x)[1],
+                                   .kernel = 3,
+                                   .stride = i == 0 ? stage.stride : 1,
+                                   .outputs = stage.outputs,
+                                   .activation = relu6});
     }
   }
-  x = ConvNormRelu6(net, "conv2", x, {.outputs = 1280, .kernel = 1});
+  x = net.ConvNormActivation("conv2", x, {.outputs = 1280, .kernel = 1}, relu6);
   x = net.Dropout("drop", net.GlobalAveragePool("pool", x), 0.2F);
   net.Dense("fc", x, size.classes);
   return std::move(net).Take();
@@ -63,7 +49,8 @@ const NetworkRegistration kMobileNetV2({.name = "mobilenet_v2",
                                         .image = {3, 224, 224},
                                         .small = {3, 64, 64},
                                         .classes = 1000,
-                                        .build = Build});
+                                        .build = Build,
+                                        .published = TotalsOfTorchvision(3504872, 0.301)});
 
 }  // namespace
 

@@ -37,11 +37,6 @@ constexpr Bneck kSmallBnecks[] = {
 
 constexpr float kV3Epsilon = 1e-3F;
 
-ValueId ConvNormActivation(NetworkBuilder& net, const std::string& name, ValueId from,
-                           const ConvLayer& layer, Activation activation) {
-  return net.Activate(name, net.ConvNorm(name, from, layer, kV3Epsilon), activation);
-}
-
 // A quarter of the channels, rounded to a multiple of 8 that is at least nine tenths of it.
 std::int64_t SqueezedChannels(std::int64_t expanded) {
   const std::int64_t quarter = expanded / 4;
@@ -49,36 +44,26 @@ std::int64_t SqueezedChannels(std::int64_t expanded) {
   return 10 * rounded < 9 * quarter ? rounded + 8 : rounded;
 }
 
-ValueId AddBneck(NetworkBuilder& net, const std::string& name, ValueId from, const Bneck& bneck) {
-  const std::int64_t channels = net.shape(from)[1];
-  ValueId x = from;
-  if (bneck.expanded != channels) {
-    x = ConvNormActivation(net, name + ".expand", x, {.outputs = bneck.expanded, .kernel = 1},
-                           bneck.activation);
-  }
-  x = ConvNormActivation(net, name + ".depthwise", x,
-                         {.outputs = bneck.expanded,
-                          .kernel = bneck.kernel,
-                          .stride = bneck.stride,
-                          .padding = bneck.kernel / 2,
-                          .groups = bneck.expanded},
-                         bneck.activation);
-  if (bneck.squeeze) {
-    x = net.SqueezeExcite(name + ".se", x, SqueezedChannels(bneck.expanded), Activation::kRelu,
-                          NetworkBuilder::Gate::kHardSigmoid);
-  }
-  x = net.ConvNorm(name + ".project", x, {.outputs = bneck.outputs, .kernel = 1}, kV3Epsilon);
-  return bneck.stride == 1 && channels == bneck.outputs ? net.Add(name + ".add", x, from) : x;
-}
-
 Graph BuildMobileNetV3(const std::string& name, const NetworkSize& size,
                        std::span<const Bneck> bnecks, std::int64_t last) {
   NetworkBuilder net(name, size);
-  ValueId x = ConvNormActivation(net, "conv1", net.input(),
-                                 {.outputs = 16, .kernel = 3, .stride = 2, .padding = 1}, kHs);
+  ValueId x = net.ConvNormActivation("conv1", net.input(),
+                                     {.outputs = 16, .kernel = 3, .stride = 2, .padding = 1}, kHs,
+                                     kV3Epsilon);
   int index = 1;
-  for (const Bneck& bneck : bnecks) x = AddBneck(net, fmt::format("block{}", index++), x, bneck);
-  x = ConvNormActivation(net, "conv2", x, {.outputs = 6 * bnecks.back().outputs, .kernel = 1}, kHs);
+  for (const Bneck& bneck : bnecks) {
+    x = net.AddInvertedResidual(fmt::format("block{}", index++), x,
+                                {.expanded = bneck.expanded,
+                                 .kernel = bneck.kernel,
+                                 .stride = bneck.stride,
+                                 .outputs = bneck.outputs,
+                                 .activation = bneck.activation,
+                                 .squeezed = bneck.squeeze ? SqueezedChannels(bneck.expanded) : 0,
+                                 .hard_gate = true,
+                                 .epsilon = kV3Epsilon});
+  }
+  x = net.ConvNormActivation("conv2", x, {.outputs = 6 * bnecks.back().outputs, .kernel = 1}, kHs,
+                             kV3Epsilon);
   x = net.Activate("fc1", net.Dense("fc1", net.GlobalAveragePool("pool", x), last), kHs);
   net.Dense("fc2", net.Dropout("drop", x, 0.2F), size.classes);
   return std::move(net).Take();
@@ -97,14 +82,16 @@ const NetworkRegistration kMobileNetV3Large({.name = "mobilenet_v3_large",
                                              .image = {3, 224, 224},
                                              .small = {3, 64, 64},
                                              .classes = 1000,
-                                             .build = BuildMobileNetV3Large});
+                                             .build = BuildMobileNetV3Large,
+                                             .published = TotalsOfTorchvision(5483032, 0.217)});
 const NetworkRegistration kMobileNetV3Small({.name = "mobilenet_v3_small",
                                              .variant = "",
                                              .source = "Howard et al. 2019; torchvision",
                                              .image = {3, 224, 224},
                                              .small = {3, 64, 64},
                                              .classes = 1000,
-                                             .build = BuildMobileNetV3Small});
+                                             .build = BuildMobileNetV3Small,
+                                             .published = TotalsOfTorchvision(2542856, 0.057)});
 
 }  // namespace
 

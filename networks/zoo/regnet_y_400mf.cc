@@ -65,7 +65,8 @@ const NetworkRegistration kRegNetY400({.name = "regnet_y_400mf",
                                        .image = {3, 224, 224},
                                        .small = {3, 64, 64},
                                        .classes = 1000,
-                                       .build = BuildRegNetY400});
+                                       .build = BuildRegNetY400,
+                                       .published = TotalsOfTorchvision(4344144, 0.402)});
 
 }  // namespace
 

@@ -69,7 +69,8 @@ const NetworkRegistration kShuffleNetV2({.name = "shufflenet_v2",
                                          .image = {3, 224, 224},
                                          .small = {3, 64, 64},
                                          .classes = 1000,
-                                         .build = BuildShuffleNetV2});
+                                         .build = BuildShuffleNetV2,
+                                         .published = TotalsOfTorchvision(2278604, 0.145)});
 
 }  // namespace
 

@@ -135,6 +135,48 @@ TEST(DropoutMaskTest, DropsTheRatioAndKeepsTheMean) {
   }
 }
 
+// Stochastic depth keeps or drops whole images, by the mask of as many elements as images.
+TEST(DropoutMaskTest, RowsAreKeptOrDroppedAsAWhole) {
+  constexpr std::int64_t kImages = 64;
+  const auto elements = std::make_shared<DropoutOp>(Shape{kImages}, 0.5F, 9);
+  const auto rows =
+      std::dynamic_pointer_cast<const DropoutOp>(ParseProblem("dropout/64x17x5x3s9_ratio0.5_rows"));
+  ASSERT_NE(rows, nullptr);
+  EXPECT_EQ(rows->Problem(), "64x17x5x3s9_ratio0.5_rows");
+  EXPECT_EQ(rows->Find({Pass::kForward}, Arg::kWorkspace)->shape, Shape{kImages});
+  KernelRun mask("reference", RequestFor(elements, {Pass::kForward}, 1));
+  mask.Set(Arg::kSrc, std::vector<double>(kImages, 1.0));
+  mask.Set(Arg::kStep, {3});
+  mask.Run();
+  const std::vector<double> kept = mask.Get(Arg::kDst);  // 0 or 2
+  std::vector<double> src(kImages * 255), expected;
+  std::iota(src.begin(), src.end(), 1.0);
+  for (std::size_t i = 0; i < src.size(); ++i) expected.push_back(src[i] * kept[i / 255]);
+  for (const char* backend : {"reference", "native", "eigen"}) {
+    for (const char* tag : {"abcd", "acdb", "aBcd16b"}) {
+      if (std::string(backend) == "reference" && std::string(tag) != "abcd") continue;
+      SCOPED_TRACE(std::string(backend) + " " + tag);
+      KernelRequest request = RequestFor(rows, {Pass::kForward}, 2);
+      request.layouts[Arg::kSrc] = *Layout::Parse(tag);
+      KernelRun forward(backend, request);
+      ASSERT_NE(forward.kernel(), nullptr) << forward.refusal();
+      forward.Set(Arg::kSrc, src);
+      forward.Set(Arg::kStep, {3});
+      forward.Run();
+      EXPECT_EQ(forward.Get(Arg::kDst), expected);
+      EXPECT_EQ(forward.Get(Arg::kStep), std::vector<double>{4});
+      KernelRequest back = RequestFor(rows, {Pass::kBackwardData}, 2);
+      back.layouts[Arg::kDiffDst] = *Layout::Parse(tag);
+      KernelRun backward(backend, back);
+      ASSERT_NE(backward.kernel(), nullptr) << backward.refusal();
+      CopyWorkspace(forward, backward);
+      backward.Set(Arg::kDiffDst, src);
+      backward.Run();
+      EXPECT_EQ(backward.Get(Arg::kDiffSrc), expected);
+    }
+  }
+}
+
 TEST(DropoutMaskTest, StepWrapsAround) {
   const auto op = std::make_shared<DropoutOp>(Shape{5}, 0.5F);
   for (const char* backend : {"reference", "native"}) {

@@ -172,6 +172,45 @@ TEST(BinaryBackendsTest, GradientsOfAProductAgreeInEveryLayout) {
   }
 }
 
+// The gradient of a trained factor sums over the images.
+TEST(BinaryBackendsTest, GradientsOfATrainedFactorAgreeInEveryLayout) {
+  const BinaryFunction& mul = *FindBinaryFunction("mul");
+  const BinaryConstant trained = BinaryConstant::kTrained;
+  EXPECT_THROW(BinaryOp(mul, Shape{2, 3, 5, 4}, Shape{2, 3, 1, 1}, trained), std::invalid_argument);
+  EXPECT_THROW(BinaryOp(mul, Shape{2, 3, 5, 4}, Shape{1, 1, 1, 4}, trained), std::invalid_argument);
+  EXPECT_THROW(BinaryOp(*FindBinaryFunction("add"), Shape{2, 3}, Shape{1, 3}, trained),
+               std::invalid_argument);
+  const auto known = ParseProblem("binary/mul2x1x1x2_by1x1x1x1_trained");
+  EXPECT_EQ(known->Problem(), "mul2x1x1x2_by1x1x1x1_trained");
+  for (const char* backend : {"reference", "native", "eigen"}) {
+    KernelRun run(backend, RequestFor(known, {Pass::kBackwardData}, 1));
+    run.Set(Arg::kSrc, {1, 2, 3, 4});
+    run.Set(Arg::kWeights, {10});
+    run.Set(Arg::kDiffDst, {1, 0, 2, 3});
+    run.Run();
+    EXPECT_EQ(run.Get(Arg::kDiffSrc), (std::vector<double>{10, 0, 20, 30})) << backend;
+    EXPECT_EQ(run.Get(Arg::kDiffWeights), std::vector<double>{1 + 6 + 12}) << backend;
+  }
+  const auto small = std::make_shared<BinaryOp>(mul, Shape{2, 3, 5, 4}, Shape{1, 3, 1, 1}, trained);
+  CheckGradient(small, Arg::kSrc, 1);
+  CheckGradient(small, Arg::kWeights, 2);
+  for (const std::int64_t channels : {37, 70}) {
+    const auto op = std::make_shared<BinaryOp>(mul, Shape{3, channels, 9, 31},
+                                               Shape{1, channels, 1, 1}, trained);
+    for (const char* backend : {"native", "eigen"}) {
+      for (const char* layout : {"abcd", "acdb", "aBcd16b", "aBcd8b"}) {
+        for (const DataType type : {DataType::kF32, DataType::kBF16}) {
+          if (type == DataType::kBF16 && std::string(backend) == "eigen") continue;
+          KernelRequest request = RequestFor(op, {Pass::kBackwardData, true, type}, 2);
+          request.layouts[Arg::kDiffDst] = *Layout::Parse(layout);
+          EXPECT_EQ(CheckAgainstReference(backend, request, 5), Verdict::kAgrees)
+              << backend << " " << layout;
+        }
+      }
+    }
+  }
+}
+
 // The shapes have rows of each kind: complete in both tensors, in one, and cut in pieces.
 TEST(BinaryBackendsTest, EveryFunctionAgreesWithTheReference) {
   const std::pair<Shape, Shape> shapes[] = {{{2, 3, 41, 37}, {2, 3, 41, 37}},

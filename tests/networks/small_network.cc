@@ -47,7 +47,13 @@ std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request, Pa
   InitializeParameters(*plan, 1, draw);
   plan->Write(plan->Find(BufferRole::kInput),
               NormalValues(2, static_cast<std::size_t>(kSmallBatch * network.small.elements())));
-  if (request.training) plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{3, 1});
+  if (request.training) {
+    const BufferId labels = plan->Find(BufferRole::kLabels);  // of each place of the images
+    const auto count = static_cast<std::size_t>(plan->buffers()[labels].desc.shape.elements());
+    std::vector<double> classes(count, 1.0);
+    std::fill_n(classes.begin(), count / kSmallBatch, 3.0);
+    plan->Write(labels, classes);
+  }
   return plan;
 }
 

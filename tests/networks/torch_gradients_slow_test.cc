@@ -75,7 +75,7 @@ std::vector<double> DrawnParameter(const Parameter& spec, std::uint64_t tensor) 
   for (double& value : values) {
     if (spec.arg == Arg::kBias || spec.arg == Arg::kShift) {
       value *= 0.1;
-    } else if (spec.arg == Arg::kScale) {
+    } else if (spec.arg == Arg::kScale || spec.fan_in == 0) {  // a layer scale
       value = 1.0 + 0.2 * value;
     } else {
       value *= std::sqrt(6.0 / static_cast<double>(spec.fan_in));

@@ -47,7 +47,8 @@ TEST_P(Bf16NetworkTest, EveryStageAgrees) {
 INSTANTIATE_TEST_SUITE_P(Zoo, Bf16NetworkTest,
                          testing::Values("alexnet", "googlenet", "resnet50", "mobilenet_v2",
                                          "densenet121", "shufflenet_v2", "regnet_y_400mf",
-                                         "mobilenet_v3_small", "efficientnet_b0"),
+                                         "mobilenet_v3_small", "efficientnet_b0", "convnext_tiny",
+                                         "unet", "yolov8n"),
                          NameOfCase);
 
 using NetworkAndBackend = std::tuple<std::string, std::string>;
@@ -76,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values("alexnet", "googlenet", "resnet50", "mobilenet_v2",
                                      "squeezenet", "densenet121", "inception_v3", "resnext50",
                                      "shufflenet_v2", "mnasnet", "regnet_y_400mf",
-                                     "mobilenet_v3_small", "mobilenet_v3_large", "efficientnet_b0"),
+                                     "mobilenet_v3_small", "mobilenet_v3_large", "efficientnet_b0",
+                                     "convnext_tiny", "unet", "yolov8n"),
                      testing::Values("onednn", "openblas", "eigen")),
     NameOfBackendCase);
 
@@ -91,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(Zoo, StepGradientsTest,
                          testing::Combine(testing::Values("alexnet", "resnet50", "mobilenet_v2",
                                                           "resnext50", "shufflenet_v2", "mnasnet",
                                                           "regnet_y_400mf", "mobilenet_v3_small",
-                                                          "mobilenet_v3_large", "efficientnet_b0"),
+                                                          "mobilenet_v3_large", "efficientnet_b0",
+                                                          "convnext_tiny", "unet", "yolov8n"),
                                           testing::Values("onednn", "openblas", "eigen")),
                          NameOfBackendCase);
 

@@ -68,6 +68,24 @@ TEST(ZooTest, TotalsAreThePublishedOnes) {
   EXPECT_EQ(published.size(), Networks().size());
 }
 
+// The figures that `topdnn networks` shows beside topdnn's own.
+TEST(ZooTest, TotalsAreThoseShownAsPublished) {
+  int figures = 0;
+  for (const NetworkOffer& network : Networks()) {
+    SCOPED_TRACE(network.FullName());
+    const GraphTotals totals = network.build({1, network.image, network.classes}).Totals();
+    const auto check = [&](const std::optional<PublishedFigure>& figure, std::int64_t own) {
+      if (!figure) return;
+      ++figures;
+      EXPECT_LE(std::abs(static_cast<double>(own) - figure->value), figure->unit / 2);
+      EXPECT_FALSE(network.published.source.empty());
+    };
+    check(network.published.parameters, totals.parameters);
+    check(network.published.macs, totals.macs);
+  }
+  EXPECT_EQ(figures, 2 * 21 - 1);  // torchvision's inception_v3 counts the auxiliary head
+}
+
 TEST(ZooTest, AFullNameIsRegisteredOnce) {
   EXPECT_THROW(NetworkRegistration(*FindNetwork("cnn")), std::logic_error);
 }

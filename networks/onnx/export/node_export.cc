@@ -16,7 +16,6 @@
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/eltwise/binary.h"
-#include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/lrn/lrn.h"
@@ -28,7 +27,6 @@
 #include "kernels/slice/slice.h"
 #include "kernels/transpose/transpose.h"
 #include "networks/onnx/export/exporter.h"
-#include "networks/onnx/nodes/unary_nodes.h"
 
 namespace topdnn {
 
@@ -203,6 +201,10 @@ void WriteFlatten(NodeExport& layer) {
 
 void WriteDropout(NodeExport& layer) {
   const auto& op = layer.OpAs<DropoutOp>();
+  if (op.rows()) {  // ONNX has no stochastic depth, which changes nothing in inference
+    layer.AddNode("Identity", layer.Sources());
+    return layer.Finish();
+  }
   const float ratio = op.ratio();
   std::vector<std::string> inputs = layer.Sources();
   inputs.push_back(layer.AddFloats("ratio", {}, &ratio));
@@ -303,7 +305,7 @@ void WriteBinary(NodeExport& layer) {
   std::vector<std::string> inputs = layer.Sources();
   if (op.constant() == BinaryConstant::kFirst) {
     inputs.insert(inputs.begin(), layer.AddParameter("constant", op.first()));
-  } else if (op.constant() == BinaryConstant::kSecond) {
+  } else if (op.constant() != BinaryConstant::kNone) {
     inputs.push_back(layer.AddParameter("constant", op.second()));
   }
   if (comparison != comparisons.end()) {
@@ -329,34 +331,6 @@ void WriteMatMul(NodeExport& layer) {
   layer.Finish();
 }
 
-void WriteUnary(NodeExport& layer) {
-  const auto& op = layer.OpAs<UnaryOp>();
-  const bool hard = op.function().name == "hard_swish";
-  if (hard || (op.function().name == "swish" && op.alpha() == 1)) {  // as PyTorch writes them
-    onnx::NodeProto& gate =
-        layer.AddNode(hard ? "HardSigmoid" : "Sigmoid", layer.Sources(), "gate");
-    if (hard) {
-      SetFloat(gate, "alpha", op.alpha());
-      SetFloat(gate, "beta", op.beta());
-    }
-    const std::string gated = gate.output(0);
-    layer.AddNode("Mul", {layer.Sources().front(), gated});
-    layer.Finish();
-    return;
-  }
-  const auto rows = UnaryNodes();
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const UnaryNode& one) {
-    return one.function == op.function().name && one.since_opset <= kExportedOpset;
-  });
-  if (row == rows.end()) {
-    throw std::invalid_argument(fmt::format("opset {} lacks {}", kExportedOpset, op.Problem()));
-  }
-  onnx::NodeProto& node = layer.AddNode(row->op_type, layer.Sources());
-  if (*row->alpha != '\0') SetFloat(node, row->alpha, op.alpha());
-  if (*row->beta != '\0') SetFloat(node, row->beta, op.beta());
-  layer.Finish();
-}
-
 const NodeWriterRegistration kWriteAdd("add", WriteAdd);
 const NodeWriterRegistration kWriteBatchnorm("batchnorm", WriteBatchNorm);
 const NodeWriterRegistration kWriteBias("bias", WriteBias);
@@ -379,7 +353,6 @@ const NodeWriterRegistration kWriteHardSigmoid("hard_sigmoid", WriteHardSigmoid)
 const NodeWriterRegistration kWriteResize("resize", WriteResize);
 const NodeWriterRegistration kWriteSigmoid("sigmoid", WriteSigmoid);
 const NodeWriterRegistration kWriteTranspose("transpose", WriteTranspose);
-const NodeWriterRegistration kWriteUnary("unary", WriteUnary);
 
 }  // namespace
 

@@ -159,10 +159,12 @@ ParameterValues PatternParameters(const Graph& graph) {
   return values;
 }
 
-// A swish and a hard swish are a sigmoid and a product in ONNX, a channel shuffle is a reshape, a
-// transposition and a reshape, and a flatten of one pixel per channel is dropped.
+// A swish and a hard swish are a sigmoid and a product in ONNX, a GELU and a layer normalization
+// are composed, too, a channel shuffle is a reshape, a transposition and a reshape, and a flatten
+// of one pixel per channel is dropped.
 bool HasOtherNodes(std::string_view network) {
-  return network.starts_with("efficientnet") || network.starts_with("mobilenet_v3") ||
+  return network.starts_with("convnext") || network.starts_with("yolo") ||
+         network.starts_with("efficientnet") || network.starts_with("mobilenet_v3") ||
          network.starts_with("shufflenet") || network.starts_with("squeezenet");
 }
 
@@ -174,7 +176,8 @@ TEST_P(ZooRoundTripTest, TheNetworkIsImportedAgain) {
   const bool computes = HasOtherNodes(GetParam());
   const ParameterValues values = computes ? DrawnParameters(graph, 1) : PatternParameters(graph);
   const ImportedNetwork network = ThereAndBack(graph, values);
-  ExpectSame(network.parameters, values);
+  const bool composes_parameters = GetParam().starts_with("convnext");
+  if (!composes_parameters) ExpectSame(network.parameters, values);
   if (!computes) return ExpectSame(network.graph, graph);
   const std::vector<double> input =
       NormalValues(5, static_cast<std::size_t>(graph.shape(0).elements()));
