@@ -65,9 +65,9 @@ struct ExactCounts : Tally {
   int threads = 1;                             // threads that contributed
   // Of each of these threads, without `openmp_instructions`, in no order.
   std::vector<std::uint64_t> thread_instructions;
-  bool width_forced = false;                   // OpenMP was limited to one thread for this count
-  bool complete = false;                       // false: the counts are lower bounds
-  std::string incomplete_reason;               // what was not counted and where; empty if complete
+  bool width_forced = false;      // OpenMP was limited to one thread for this count
+  bool complete = false;          // false: the counts are lower bounds
+  std::string incomplete_reason;  // what was not counted and where; empty if complete
 
   std::uint64_t branches_taken() const {
     return conditional_taken + unconditional_branches + indirect_branches;
