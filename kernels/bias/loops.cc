@@ -44,11 +44,10 @@ class BiasLoops : public LoopsKernel {
         form_(form),
         padded_(form.blocks * form.width),
         channels_(request.op->Operands(request.execution).front().shape[1]),
-        pass_(request.execution.pass),
-        threads_(request.threads) {
+        pass_(request.execution.pass) {
     // Scratch rows of padded channels. Forward: the bias. Backward: one row of partial sums per
     // thread.
-    const std::int64_t rows = pass_ == Pass::kForward ? 1 : threads_;
+    const std::int64_t rows = pass_ == Pass::kForward ? 1 : request.threads;
     ReserveScratch(rows * padded_);
   }
 
@@ -134,7 +133,6 @@ class BiasLoops : public LoopsKernel {
   const ChannelBlocks form_;
   const std::int64_t padded_, channels_;
   const Pass pass_;
-  const int threads_;
 };
 
 // Makes the loops for tensors in `layout`, and a plain bias.

@@ -29,10 +29,9 @@ class LayerNormLoops : public LoopsKernel {
         c_(op.channels()),
         rows_(op.pixels()),
         epsilon_(op.epsilon()),
-        forward_(request.execution.pass == Pass::kForward),
-        threads_(request.threads) {
+        forward_(request.execution.pass == Pass::kForward) {
     // Sums of each thread: of diff_dst * x^, and of diff_dst.
-    if (!forward_) ReserveScratch(2 * threads_ * c_);
+    if (!forward_) ReserveScratch(2 * request.threads * c_);
   }
 
   void Run() noexcept override { forward_ ? Forward() : Backward(); }
@@ -76,22 +75,27 @@ class LayerNormLoops : public LoopsKernel {
     }
   }
 
+  // Each thread sums the gradients of its rows; then the threads add these sums, each for a part of
+  // the channels.
   void Backward() const {
-    const bool team = InParallel();
-    const int parts = team ? threads_ : 1;
-    std::fill_n(Scratch(), 2 * parts * c_, 0.0F);
-#pragma omp parallel for schedule(static) if (team)
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      Gradients(row, Scratch() + 2 * omp_get_thread_num() * c_);
-    }
     float* diff_scale = Data<float>(Arg::kDiffScale);
     float* diff_shift = Data<float>(Arg::kDiffShift);
-    std::copy_n(Scratch(), c_, diff_scale);
-    std::copy_n(Scratch() + c_, c_, diff_shift);
-    for (int part = 1; part < parts; ++part) {
-      const float* sums = Scratch() + 2 * part * c_;
-      for (std::int64_t c = 0; c < c_; ++c) diff_scale[c] += sums[c];
-      for (std::int64_t c = 0; c < c_; ++c) diff_shift[c] += sums[c_ + c];
+#pragma omp parallel if (InParallel())
+    {
+      float* own = Scratch() + 2 * omp_get_thread_num() * c_;
+      std::fill_n(own, 2 * c_, 0.0F);
+#pragma omp for schedule(static)
+      for (std::int64_t row = 0; row < rows_; ++row) Gradients(row, own);
+#pragma omp for schedule(static)
+      for (std::int64_t c = 0; c < c_; ++c) {
+        float scale = Scratch()[c], shift = Scratch()[c_ + c];
+        for (int part = 1; part < omp_get_num_threads(); ++part) {
+          scale += Scratch()[2 * part * c_ + c];
+          shift += Scratch()[(2 * part + 1) * c_ + c];
+        }
+        diff_scale[c] = scale;
+        diff_shift[c] = shift;
+      }
     }
   }
 
@@ -125,7 +129,6 @@ class LayerNormLoops : public LoopsKernel {
   const std::int64_t c_, rows_;
   const float epsilon_;
   const bool forward_;
-  const int threads_;
 };
 
 KernelOrRefusal MakeLoopsLayerNorm(const KernelRequest& given) {

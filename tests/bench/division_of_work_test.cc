@@ -40,6 +40,7 @@ constexpr const char* kProblems[] = {
     "sigmoid/16x64x16x16",
     "hard_sigmoid/16x64x16x16_alpha0.2_beta0.5",
     "batchnorm/320x640x2x2",
+    "layernorm/16x64x16x16",
     "lrn/16x64x16x16_size5",
     "softmax/n1024k100",
     "add/16x64x16x16_of2_relu",
