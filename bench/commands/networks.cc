@@ -80,8 +80,8 @@ int RunNetworks(const NetworksOptions& options) {
   std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
   fmt::print(stream, "{}", table.Text(DetectStyle(stream)));
   fmt::print(stream,
-             "GMAC: multiply-accumulates of one image forward, without biases; published: by the "
-             "source that --json names\n");
+             "GMAC: multiply-accumulates of one image forward, without biases\n"
+             "published: by the source that --json names\n");
   if (!options.json.empty()) {
     WriteFileAtomically(options.json, JsonText({{"schema", 1}, {"networks", rows}}));
   }

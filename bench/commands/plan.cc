@@ -17,7 +17,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/kernel_trials.h"
-#include "bench/profile/stage_balance.h"
+#include "bench/profile/limits/stage_balance.h"
 #include "bench/workload/workload.h"
 #include "harness/text/style.h"
 #include "harness/text/table.h"

@@ -270,16 +270,10 @@ Availability TryInChild() {
           stack.rlim_cur < kSmallStack ? "ulimit -s 8192" : ""};
 }
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kUnderThreadSanitizer = true;
-#else
-constexpr bool kUnderThreadSanitizer = false;
-#endif
-
 Availability FindOut() {
-  if (kUnderThreadSanitizer) {
-    return {false, "ThreadSanitizer adds instructions, whose number differs from call to call", ""};
-  }
+#if defined(__SANITIZE_THREAD__)
+  return {false, "ThreadSanitizer adds instructions, whose number differs from call to call", ""};
+#endif
   if (XsaveSize() == 0 || XsaveSize() > kXsaveBytes) {
     return {false, "XSAVE cannot save this processor's state", ""};
   }
@@ -287,9 +281,7 @@ Availability FindOut() {
     return {false, "shadow stacks are on: translated returns would fault",
             "GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK"};
   }
-  std::string why;
-  Context* const context = MainContext(&why);
-  if (context == nullptr) return {false, why, ""};
+  if (std::string why; MainContext(&why) == nullptr) return {false, why, ""};
   return TryInChild();
 }
 
@@ -352,9 +344,6 @@ std::string RunUncounted(void (*function)(void*), void* argument, const Redirect
                      {.counts = false, .redirection = redirection}, clock)
       .incomplete_reason;
 }
-
-std::uint64_t WaitedForTeams() noexcept { return WaitedTicks(); }
-TeamTicks TimeInTeams() noexcept { return TicksInTeams(); }
 
 }  // namespace topdnn
 

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <span>
 
 namespace topdnn {
@@ -33,15 +34,13 @@ int shared_count = 0;
 bool kernel_writes = false;  // an io_uring or AIO ring exists: the kernel may write at any time
 bool all_changeable = true;  // the mappings could not be read, or are too many
 std::atomic<bool> mappings_changed{true};
-std::atomic_flag busy = ATOMIC_FLAG_INIT;  // protects the variables above
-
-class Lock {
- public:
-  Lock() {
-    while (busy.test_and_set(std::memory_order_acquire)) sched_yield();  // there may be few CPUs
+struct Lock {
+  std::atomic_flag taken = ATOMIC_FLAG_INIT;
+  void lock() noexcept {
+    while (taken.test_and_set(std::memory_order_acquire)) sched_yield();  // there may be few CPUs
   }
-  ~Lock() { busy.clear(std::memory_order_release); }
-};
+  void unlock() noexcept { taken.clear(std::memory_order_release); }
+} mappings_lock;  // protects the variables above
 
 // The latest code changes, by number. Each thread follows them when it next dispatches.
 struct Change {
@@ -145,7 +144,7 @@ const Mapping* FindMapping(std::uint64_t address) {
 }  // namespace
 
 CodeKind KindOfCode(std::uint64_t address, std::uint64_t* end) noexcept {
-  const Lock lock;
+  const std::lock_guard lock(mappings_lock);
   const bool fresh = mappings_changed.exchange(false);
   if (fresh) ReadMappings();
   const Mapping* mapping = FindMapping(address);
@@ -166,7 +165,7 @@ CodeKind KindOfCode(std::uint64_t address, std::uint64_t* end) noexcept {
 }
 
 bool OpenGuard(std::uint64_t address) noexcept {
-  const Lock lock;
+  const std::lock_guard lock(mappings_lock);
   auto* place = FindPage(address & ~(kPage - 1));
   if (place == nullptr) return false;
   // Another thread's store may have opened the page just now. The store is then repeated, a bounded
@@ -182,7 +181,7 @@ bool OpenGuard(std::uint64_t address) noexcept {
 bool GuardsAt(const std::uint64_t* addresses, int n) noexcept {
   if (guarded_count == 0) return false;
   if (addresses == nullptr) return true;
-  const Lock lock;
+  const std::lock_guard lock(mappings_lock);
   return std::any_of(pages, pages + page_count, [=](const std::uint64_t page) {
     return (page & kOpened) == 0 && std::any_of(addresses, addresses + n, [=](std::uint64_t a) {
              return a + kPage > page && a < page + kPage;
@@ -191,7 +190,7 @@ bool GuardsAt(const std::uint64_t* addresses, int n) noexcept {
 }
 
 void OpenGuards() noexcept {
-  const Lock lock;
+  const std::lock_guard lock(mappings_lock);
   for (std::uint32_t k = 0; k < page_count; ++k) Open(&pages[k]);
 }
 
@@ -211,7 +210,7 @@ void NoteMappingChange(std::uint64_t low, std::uint64_t high) noexcept {
 }
 
 void ForgetPages(std::uint64_t low, std::uint64_t high) noexcept {
-  const Lock lock;
+  const std::lock_guard lock(mappings_lock);
   for (std::uint32_t k = 0; k < page_count; ++k) {
     const std::uint64_t page = pages[k] & ~kOpened;
     if (page < low || page >= high) continue;

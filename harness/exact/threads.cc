@@ -57,8 +57,7 @@ std::string worker_missed;   // why a worker was not translated; empty: all were
 std::atomic<std::uint64_t> region{0};
 
 std::uint64_t (*team_clock)() noexcept = nullptr;  // null: teams are not timed
-std::uint64_t waited = 0;
-std::uint64_t in_teams = 0;               // of outermost teams, from their start to their end
+std::uint64_t waited = 0, in_teams = 0;   // in_teams: of outermost teams, from their start to end
 std::atomic<std::uint64_t> in_shares{0};  // of their shares, over all threads
 
 // A thread's share, in translated code: notes how long it took.
@@ -86,26 +85,19 @@ void RunTimedTeam(long a, TeamCall* call, long b, long d, long e, long f, long g
   in_teams += ticks;
 }
 
-// A worker's context, kept between regions, and after the worker's end for the next one: libgomp
-// ends threads when a team is smaller than the one before, and starts others later.
-struct OwnContext {
-  Context* context = nullptr;
-  std::uint64_t region = 0;  // the last one that it was part of
-};
-std::vector<OwnContext> spare;  // of workers that have ended
+// Contexts of workers that have ended, by the last region that they were part of: libgomp ends
+// threads when a team is smaller than the one before.
+std::multimap<std::uint64_t, Context*> spare;
 
-class Worker : public OwnContext {
- public:
-  constexpr Worker() = default;
+// A worker's context, kept between regions.
+thread_local struct Worker {
+  Context* context = nullptr;
+  std::uint64_t region = 0;
   ~Worker() {
-    if (context == nullptr) return;
     const std::lock_guard lock(mutex);
-    spare.push_back(*this);
+    if (context != nullptr) spare.emplace(region, context);
   }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
-};
-thread_local Worker own;
+} own;
 
 int ThreadId() { return static_cast<int>(syscall(SYS_gettid)); }
 
@@ -114,13 +106,9 @@ Context* Join() {
   if (own.context != nullptr && own.region == region) return own.context;
   const std::lock_guard lock(mutex);
   pool.insert(ThreadId());
-  // (the counts of this region's contexts are still needed)
-  const auto other = std::find_if(spare.begin(), spare.end(),
-                                  [](const OwnContext& left) { return left.region != region; });
   std::string why;
-  if (own.context == nullptr && other != spare.end()) {
-    own.context = other->context;
-    spare.erase(other);
+  if (own.context == nullptr && !spare.empty() && spare.begin()->first != region) {
+    own.context = spare.extract(spare.begin()).mapped();
   } else if (own.context == nullptr) {
     own.context = NewContext(&why);
   }
@@ -216,14 +204,12 @@ void RunTeamCall(void* argument) {
 
 void TimeTeams(std::uint64_t (*clock)() noexcept) {
   team_clock = clock;
-  waited = 0;
-  in_teams = 0;
-  in_shares = 0;
+  waited = in_teams = in_shares = 0;
 }
 
-std::uint64_t WaitedTicks() noexcept { return waited; }
+std::uint64_t WaitedForTeams() noexcept { return waited; }
 
-TeamTicks TicksInTeams() noexcept { return {in_teams, in_shares}; }
+TeamTicks TimeInTeams() noexcept { return {in_teams, in_shares}; }
 
 std::map<int, std::uint64_t> ThreadTimes() {
   std::map<int, std::uint64_t> times;

@@ -31,12 +31,10 @@ bool IsSpecial(std::uint64_t address) noexcept;
 std::uint64_t EnterTeam(Context* context, std::uint64_t address) noexcept;
 bool IsTeamRuntime(std::uint64_t address) noexcept;  // whether the address is in libgomp
 
-// While a clock is set, the shares of teams are timed: WaitedTicks is the sum over all teams of the
-// time between their start and end in which not even the longest share ran. It includes starting
-// the team.
+// While a clock is set, the shares of teams are timed: WaitedForTeams (translated_run.h) is the sum
+// over all teams of the time between their start and end in which not even the longest share ran.
+// It includes starting the team.
 void TimeTeams(std::uint64_t (*clock)() noexcept);
-std::uint64_t WaitedTicks() noexcept;
-TeamTicks TicksInTeams() noexcept;
 
 // CPU time of each thread of the process in ns, by thread id.
 std::map<int, std::uint64_t> ThreadTimes();

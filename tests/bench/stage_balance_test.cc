@@ -1,4 +1,4 @@
-#include "bench/profile/stage_balance.h"
+#include "bench/profile/limits/stage_balance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

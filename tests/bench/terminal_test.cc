@@ -160,13 +160,12 @@ TEST(TerminalTest, TheHelpShowsDefaultsNetworksAndAnExample) {
 
 TEST(NetworksTest, ListsTheZooWithItsSizes) {
   const std::string text = OutputOf("networks", 0);
-  EXPECT_THAT(text,
-              HasSubstr("network                 image  classes  layers  parameters M     GMAC  "
-                        "source\n"));
+  EXPECT_THAT(text, HasSubstr("network                 image  classes  layers  parameters M  "
+                              "published M     GMAC  published GMAC  source\n"));
   // The numbers of parameters are torchvision's.
-  EXPECT_THAT(text,
-              HasSubstr("resnet50            3x224x224     1000     174        25.557   4.0892  "
-                        "He et al. 2016; torchvision (v1.5)\n"));
+  EXPECT_THAT(
+      text, HasSubstr("resnet50            3x224x224     1000     174        25.557       25.557   "
+                      "4.0892           4.089  He et al. 2016; torchvision (v1.5)\n"));
   const TestFolder folder;
   const std::string path = folder.path() / "networks.json";
   OutputOf("networks --json " + Quoted(path), 0);

@@ -148,12 +148,10 @@ bool AWorkerBeyondTheLimitIsMissed() {
   bool ran = false;
   TeamCall call = {[](void* flag) { *static_cast<bool*>(flag) = true; }, &ran};
   // Workers that have ended may have left contexts, one for each thread of this region.
-  std::size_t counted = 0;
-  do {
-    counted = EndTeam().size();
+  for (std::size_t counted = 0; counted <= EndTeam().size(); ++counted) {
     ran = false;
     std::thread([&call] { RunTeamCall(&call); }).join();
-  } while (EndTeam().size() > counted);
+  }
   static Context master;
   NoteOtherThreads(&master, ThreadTimes());
   return ran && master.incomplete != nullptr &&

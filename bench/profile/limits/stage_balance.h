@@ -5,8 +5,8 @@
 // one with most executes I, then with a CPU for each thread the stage runs at most N / I times as
 // fast (Amdahl, AFIPS 1967). Caches, memory and the clock may limit it further.
 
-#ifndef TOPDNN_BENCH_PROFILE_STAGE_BALANCE_H_
-#define TOPDNN_BENCH_PROFILE_STAGE_BALANCE_H_
+#ifndef TOPDNN_BENCH_PROFILE_LIMITS_STAGE_BALANCE_H_
+#define TOPDNN_BENCH_PROFILE_LIMITS_STAGE_BALANCE_H_
 
 #include <cstdint>
 #include <string>
@@ -39,4 +39,4 @@ int LastWidthThatHelps(const std::vector<int>& widths, const std::vector<double>
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_PROFILE_STAGE_BALANCE_H_
+#endif  // TOPDNN_BENCH_PROFILE_LIMITS_STAGE_BALANCE_H_

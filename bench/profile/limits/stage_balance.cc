@@ -1,10 +1,12 @@
-#include "bench/profile/stage_balance.h"
+#include "bench/profile/limits/stage_balance.h"
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/interrupt.h"
 #include "bench/workload/images.h"
 #include "bench/workload/stage_calls.h"
 #include "harness/exact/counter.h"
