@@ -31,11 +31,6 @@ std::optional<ChannelBlocks> ChannelBlocksOf(const Shape& shape, const Layout& l
 
 namespace {
 
-float ToFloat(float value) { return value; }
-float ToFloat(std::uint16_t value) { return Bf16ToFloat(value); }
-void Store(float value, float* to) { *to = value; }
-void Store(float value, std::uint16_t* to) { *to = Bf16FromFloat(value); }
-
 template <typename T>
 class BiasLoops : public LoopsKernel {
  public:
@@ -77,7 +72,7 @@ class BiasLoops : public LoopsKernel {
 
   void AddToPlane(const T* src, float bias, T* dst) const {
 #pragma omp simd
-    for (std::int64_t i = 0; i < form_.pixels; ++i) Store(ToFloat(src[i]) + bias, dst + i);
+    for (std::int64_t i = 0; i < form_.pixels; ++i) dst[i] = FromF32<T>(ToF32(src[i]) + bias);
   }
 
   void AddToPixels(const T* src, const float* bias, T* dst) const {
@@ -85,7 +80,7 @@ class BiasLoops : public LoopsKernel {
       const std::int64_t at = pixel * form_.width;
 #pragma omp simd
       for (std::int64_t i = 0; i < form_.width; ++i) {
-        Store(ToFloat(src[at + i]) + bias[i], dst + at + i);
+        dst[at + i] = FromF32<T>(ToF32(src[at + i]) + bias[i]);
       }
     }
   }
@@ -93,7 +88,6 @@ class BiasLoops : public LoopsKernel {
   // Each thread sums the elements that it reads; then the threads add these sums, each for a part
   // of the channels.
   void Backward() const {
-    float* diff_bias = Data<float>(Arg::kDiffBias);
 #pragma omp parallel if (InParallel())
     {
       float* own = Scratch() + omp_get_thread_num() * padded_;
@@ -106,19 +100,14 @@ class BiasLoops : public LoopsKernel {
           form_.width == 1 ? SumPlane(block, own + k) : SumPixels(block, own + k * form_.width);
         }
       }
-#pragma omp for schedule(static)
-      for (std::int64_t c = 0; c < channels_; ++c) {
-        float sum = Scratch()[c];
-        for (int row = 1; row < omp_get_num_threads(); ++row) sum += Scratch()[row * padded_ + c];
-        diff_bias[c] = sum;
-      }
+      AddRowsOfThreads(Scratch(), padded_, channels_, Data<float>(Arg::kDiffBias));
     }
   }
 
   void SumPlane(const T* plane, float* result) const {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (std::int64_t i = 0; i < form_.pixels; ++i) sum += ToFloat(plane[i]);
+    for (std::int64_t i = 0; i < form_.pixels; ++i) sum += ToF32(plane[i]);
     *result += sum;
   }
 
@@ -126,7 +115,7 @@ class BiasLoops : public LoopsKernel {
     for (std::int64_t pixel = 0; pixel < form_.pixels; ++pixel) {
       const T* of_pixel = block + pixel * form_.width;
 #pragma omp simd
-      for (std::int64_t i = 0; i < form_.width; ++i) sums[i] += ToFloat(of_pixel[i]);
+      for (std::int64_t i = 0; i < form_.width; ++i) sums[i] += ToF32(of_pixel[i]);
     }
   }
 

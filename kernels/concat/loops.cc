@@ -1,7 +1,5 @@
 // Concatenation in f32 as copies of rows, for backends whose libraries have none.
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -23,12 +21,8 @@ class ConcatLoops : public LoopsKernel {
   // different lengths.
   void Run() noexcept override {
     const std::int64_t elements = rows_.outer * rows_.dst_length;
-#pragma omp parallel if (elements >= kMinParallelElements)
-    {
-      const std::int64_t threads = omp_get_num_threads();
-      const std::int64_t thread = omp_get_thread_num();
-      Copy(elements * thread / threads, elements * (thread + 1) / threads);
-    }
+    DivideEvenly(elements, elements >= kMinParallelElements,
+                 [this](std::int64_t first, std::int64_t end) { Copy(first, end); });
   }
 
  private:

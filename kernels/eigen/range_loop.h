@@ -29,7 +29,7 @@ class RangeKernel : public EigenKernel {
     Context context{&loop_, {}};
     std::size_t next = 0;
     for (const Arg arg : loop_.operands()) {
-      context.data[next++] = arg.is_indexed() ? Indexed<float>(arg.index) : Data<float>(arg);
+      context.data[next++] = DataOf(arg);
     }
     constexpr double kBytes = kLoopOperands * sizeof(float);
     functions().for_ranges(

@@ -146,13 +146,12 @@ std::vector<Operand> BinaryOp::Operands(const Execution& execution) const {
   if (!TypesOf(execution).has_gradients) return {};
   const DataType type = execution.type;
   if (execution.pass == Pass::kBackwardData && HasGradients()) {
-    const bool trained = is_trained();
     return {{first_arg(), Direction::kIn, first_, type},
             {second_arg(), Direction::kIn, second_, type},
             {Arg::kDiffDst, Direction::kIn, dst_, type},
-            {trained ? Arg::kDiffSrc : IndexedDiffSrc(0), Direction::kOut, first_, type},
-            {trained ? Arg::kDiffWeights : IndexedDiffSrc(1), Direction::kOut, second_,
-             trained ? TypesOf(execution).parameter : type}};
+            {diff_first_arg(), Direction::kOut, first_, type},
+            {diff_second_arg(), Direction::kOut, second_,
+             is_trained() ? TypesOf(execution).parameter : type}};
   }
   if (execution.pass != Pass::kForward) return {};
   return {{first_arg(), Direction::kIn, first_, type},

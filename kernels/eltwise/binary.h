@@ -55,6 +55,9 @@ class BinaryOp : public Op {
   bool is_trained() const { return constant_ == BinaryConstant::kTrained; }
   Arg first_arg() const;
   Arg second_arg() const;
+  // Of the gradients in backward_data.
+  Arg diff_first_arg() const { return is_trained() ? Arg(Arg::kDiffSrc) : IndexedDiffSrc(0); }
+  Arg diff_second_arg() const { return is_trained() ? Arg(Arg::kDiffWeights) : IndexedDiffSrc(1); }
   bool HasGradients() const;
 
   std::string_view kind() const override { return "binary"; }

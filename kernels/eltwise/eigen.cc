@@ -48,8 +48,12 @@ class GateGradientsEigen : public eigen::EigenKernel {
   GateGradientsEigen(const KernelRequest& request, const eigen::Functions& functions,
                      const BinaryOp& op)
       : EigenKernel(request, functions, "loop"),
-        is_trained_(op.is_trained()),
         gradients_(op, request.LayoutOf(op.first_arg()), request.execution.type) {}
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    EigenKernel::Prepare(memory);
+    context_ = {&gradients_, gradients_.Bind(memory)};
+  }
 
  private:
   struct Context {
@@ -58,13 +62,6 @@ class GateGradientsEigen : public eigen::EigenKernel {
   };
 
   void Compute() override {
-    Context context{&gradients_, {}};
-    if (is_trained_) {
-      context.data = {Data(Arg::kSrc), Data(Arg::kWeights), Data(Arg::kDiffDst),
-                      Data(Arg::kDiffSrc), Data(Arg::kDiffWeights)};
-    } else {
-      context.data = {Indexed(0), Indexed(1), Data(Arg::kDiffDst), Indexed(2), Indexed(3)};
-    }
     const auto elements = static_cast<double>(gradients_.piece());
     functions().for_ranges(
         pool(), gradients_.pieces(), 3 * sizeof(float) * elements, elements,
@@ -72,11 +69,11 @@ class GateGradientsEigen : public eigen::EigenKernel {
           const auto& of_pieces = *static_cast<const Context*>(given);
           of_pieces.gradients->Run(of_pieces.data, first, end);
         },
-        &context);
+        &context_);
   }
 
-  const bool is_trained_;
   const GateGradients gradients_;
+  Context context_ = {};
 };
 
 KernelOrRefusal MakeEigenBinary(const eigen::Functions& functions, KernelRequest& request) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <type_traits>
 
 #include "kernels/kernel/adjacent_channels.h"
 #include "kernels/kernel/bound_kernel.h"
@@ -19,18 +18,6 @@ constexpr std::int64_t kMostChannels = 64;     // of a piece
 // Rows whose sums are in f32. Those of the chunks are added in f64.
 constexpr std::int64_t kRowsOfSum = 256;
 
-float Load(float x) { return x; }
-float Load(std::uint16_t x) { return Bf16ToFloat(x); }
-
-template <typename T>
-T Store(float x) {
-  if constexpr (std::is_same_v<T, float>) {
-    return x;
-  } else {
-    return Bf16FromFloat(x);
-  }
-}
-
 template <typename T>
 const T* In(const void* data) {
   return static_cast<const T*>(data);
@@ -43,34 +30,32 @@ T* Out(void* data) {
 class OmpGateGradients : public BoundKernel {
  public:
   OmpGateGradients(const KernelRequest& request, const BinaryOp& op, const Layout& layout)
-      : BoundKernel(request, "omp loops"),
-        is_trained_(op.is_trained()),
-        gradients_(op, layout, request.execution.type) {
+      : BoundKernel(request, "omp loops"), gradients_(op, layout, request.execution.type) {
     for (KernelOperand& operand : operands_) operand.desc.layout = layout;
   }
 
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    BoundKernel::Prepare(memory);
+    data_ = gradients_.Bind(memory);
+  }
+
   void Run() noexcept override {
-    const GateGradients::Operands data =
-        is_trained_
-            ? GateGradients::Operands{Data<void>(Arg::kSrc), Data<void>(Arg::kWeights),
-                                      Data<void>(Arg::kDiffDst), Data<void>(Arg::kDiffSrc),
-                                      Data<void>(Arg::kDiffWeights)}
-            : GateGradients::Operands{Indexed<void>(0), Indexed<void>(1), Data<void>(Arg::kDiffDst),
-                                      Indexed<void>(2), Indexed<void>(3)};
     const std::int64_t n = gradients_.pieces();
 #pragma omp parallel for if (n * gradients_.piece() >= kMinParallelElements)
-    for (std::int64_t i = 0; i < n; ++i) gradients_.Run(data, i, i + 1);
+    for (std::int64_t i = 0; i < n; ++i) gradients_.Run(data_, i, i + 1);
   }
 
  private:
-  const bool is_trained_;
   const GateGradients gradients_;
+  GateGradients::Operands data_ = {};
 };
 
 }  // namespace
 
 GateGradients::GateGradients(const BinaryOp& op, const Layout& layout, DataType type)
-    : is_bf16_(type == DataType::kBF16),
+    : args_{op.first_arg(), op.second_arg(), Arg::kDiffDst, op.diff_first_arg(),
+            op.diff_second_arg()},
+      is_bf16_(type == DataType::kBF16),
       is_trained_(op.is_trained()),
       elements_(layout.PaddedElements(op.dst())),
       repeats_(op.is_trained() ? op.dst()[0] : 1),
@@ -84,6 +69,11 @@ GateGradients::GateGradients(const BinaryOp& op, const Layout& layout, DataType 
     chunks_ = (adjacent_ + kMostChannels - 1) / kMostChannels;
     pieces_ = elements_ / repeats_ / (length_ * adjacent_) * chunks_;
   }
+}
+
+GateGradients::Operands GateGradients::Bind(const std::map<Arg, void*>& memory) const {
+  return {memory.at(args_[0]), memory.at(args_[1]), memory.at(args_[2]), memory.at(args_[3]),
+          memory.at(args_[4])};
 }
 
 void GateGradients::Run(const Operands& data, std::int64_t first, std::int64_t end) const {
@@ -106,14 +96,14 @@ void GateGradients::Elements(const Operands& data, std::int64_t piece) const {
   T *diff_a = Out<T>(data.diff_first), *diff_b = Out<T>(data.diff_second);
 #pragma omp simd
   for (std::int64_t i = at; i < end; ++i) {
-    diff_a[i] = Store<T>(Load(diff[i]) * Load(b[i]));
-    diff_b[i] = Store<T>(Load(diff[i]) * Load(a[i]));
+    diff_a[i] = FromF32<T>(ToF32(diff[i]) * ToF32(b[i]));
+    diff_b[i] = FromF32<T>(ToF32(diff[i]) * ToF32(a[i]));
   }
 }
 
 template <typename T>
 void GateGradients::Row(const Operands& data, std::int64_t row) const {
-  const float gate = Load(In<T>(data.second)[row]);
+  const float gate = ToF32(In<T>(data.second)[row]);
   double sum = 0;
   for (std::int64_t image = 0; image < repeats_; ++image) {
     const std::int64_t start = image * (elements_ / repeats_) + row * length_;
@@ -125,8 +115,8 @@ void GateGradients::Row(const Operands& data, std::int64_t row) const {
       float part = 0;
 #pragma omp simd reduction(+ : part)
       for (std::int64_t i = at; i < end; ++i) {
-        part += Load(diff[i]) * Load(a[i]);
-        diff_a[i] = Store<T>(Load(diff[i]) * gate);
+        part += ToF32(diff[i]) * ToF32(a[i]);
+        diff_a[i] = FromF32<T>(ToF32(diff[i]) * gate);
       }
       sum += static_cast<double>(part);
     }
@@ -139,7 +129,7 @@ void GateGradients::StoreSum(const Operands& data, std::int64_t i, double sum) c
   if (is_trained_) {
     Out<float>(data.diff_second)[i] = static_cast<float>(sum);
   } else {
-    Out<T>(data.diff_second)[i] = Store<T>(static_cast<float>(sum));
+    Out<T>(data.diff_second)[i] = FromF32<T>(static_cast<float>(sum));
   }
 }
 
@@ -153,7 +143,7 @@ void GateGradients::Channels(const Operands& data, std::int64_t piece) const {
   const std::int64_t start = block * length_ * adjacent_ + in_block;
   std::array<float, kMostChannels> gate{}, part{};
   std::array<double, kMostChannels> sum{};
-  for (std::int64_t c = 0; c < width; ++c) gate[c] = Load(In<T>(data.second)[gates + c]);
+  for (std::int64_t c = 0; c < width; ++c) gate[c] = ToF32(In<T>(data.second)[gates + c]);
   for (std::int64_t at = 0; at < repeats_ * length_; at += kRowsOfSum) {
     part.fill(0);
     for (std::int64_t row = at; row < std::min(at + kRowsOfSum, repeats_ * length_); ++row) {
@@ -164,8 +154,8 @@ void GateGradients::Channels(const Operands& data, std::int64_t piece) const {
       T* diff_a = Out<T>(data.diff_first) + place;
 #pragma omp simd
       for (std::int64_t c = 0; c < width; ++c) {
-        part[c] += Load(diff[c]) * Load(a[c]);
-        diff_a[c] = Store<T>(Load(diff[c]) * gate[c]);
+        part[c] += ToF32(diff[c]) * ToF32(a[c]);
+        diff_a[c] = FromF32<T>(ToF32(diff[c]) * gate[c]);
       }
     }
     for (std::int64_t c = 0; c < width; ++c) sum[c] += static_cast<double>(part[c]);

@@ -5,7 +5,9 @@
 #ifndef TOPDNN_KERNELS_ELTWISE_GATE_GRADIENTS_H_
 #define TOPDNN_KERNELS_ELTWISE_GATE_GRADIENTS_H_
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "kernels/eltwise/binary.h"
@@ -28,6 +30,8 @@ class GateGradients {
   std::int64_t pieces() const { return pieces_; }
   // Elements of the first source in a piece.
   std::int64_t piece() const { return elements_ / pieces_; }
+  // The operands in the memory that Kernel::Prepare gets.
+  Operands Bind(const std::map<Arg, void*>& memory) const;
   void Run(const Operands& data, std::int64_t first, std::int64_t end) const;
 
  private:
@@ -43,6 +47,7 @@ class GateGradients {
   template <typename T>
   void StoreSum(const Operands& data, std::int64_t i, double sum) const;
 
+  const std::array<Arg, 5> args_;  // in the order of Operands
   const bool is_bf16_, is_trained_;
   const std::int64_t elements_;
   const std::int64_t repeats_;  // images that share a factor; otherwise 1

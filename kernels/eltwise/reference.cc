@@ -70,8 +70,8 @@ class BinaryReference : public ReferenceKernel {
   void Run() noexcept override {
     if (!forward_) return Backward();
     for (std::int64_t i = 0; i < op_.dst().elements(); ++i) {
-      const auto a = static_cast<double>(Of(op_.first_arg())[PlaceIn(op_.first(), i)]);
-      const auto b = static_cast<double>(Of(op_.second_arg())[PlaceIn(op_.second(), i)]);
+      const auto a = static_cast<double>(DataOf<T>(op_.first_arg())[PlaceIn(op_.first(), i)]);
+      const auto b = static_cast<double>(DataOf<T>(op_.second_arg())[PlaceIn(op_.second(), i)]);
       Data<T>(Arg::kDst)[i] = static_cast<T>(op_.function().value(a, b));
     }
   }
@@ -83,7 +83,8 @@ class BinaryReference : public ReferenceKernel {
     const bool trained = op_.is_trained();
     const std::int64_t rows = op_.second().elements(), images = trained ? op_.dst()[0] : 1;
     const std::int64_t length = op_.dst().elements() / rows / images;
-    const T *a = Of(op_.first_arg()), *b = Of(op_.second_arg()), *diff = Data<T>(Arg::kDiffDst);
+    const T *a = DataOf<T>(op_.first_arg()), *b = DataOf<T>(op_.second_arg()),
+            *diff = Data<T>(Arg::kDiffDst);
     T* diff_a = trained ? Data<T>(Arg::kDiffSrc) : Indexed<T>(2);
     T* diff_b = trained ? Data<T>(Arg::kDiffWeights) : Indexed<T>(3);
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -98,8 +99,6 @@ class BinaryReference : public ReferenceKernel {
       diff_b[row] = static_cast<T>(sum);
     }
   }
-
-  const T* Of(Arg arg) const { return arg.is_indexed() ? Indexed<T>(arg.index) : Data<T>(arg); }
 
   // The position in a source of the element for the element `i` of the result.
   std::int64_t PlaceIn(const Shape& source, std::int64_t i) const {

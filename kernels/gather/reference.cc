@@ -19,8 +19,8 @@ class GatherReference : public ReferenceKernel {
 
   void Run() noexcept override {
     const GatherExtents& e = op_.extents();
-    const T* src = Of(op_.src_arg());
-    const T* indices = Of(op_.indices_arg());
+    const T* src = DataOf<T>(op_.src_arg());
+    const T* indices = DataOf<T>(op_.indices_arg());
     T* dst = Data<T>(Arg::kDst);
     for (std::int64_t o = 0; o < e.outer; ++o) {
       for (std::int64_t j = 0; j < e.count; ++j) {
@@ -34,8 +34,6 @@ class GatherReference : public ReferenceKernel {
   }
 
  private:
-  const T* Of(Arg arg) const { return arg.is_indexed() ? Indexed<T>(arg.index) : Data<T>(arg); }
-
   const GatherOp op_;
 };
 

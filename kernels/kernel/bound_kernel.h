@@ -33,6 +33,11 @@ class BoundKernel : public Kernel {
   T* Indexed(int i) const {
     return static_cast<T*>(indexed_[static_cast<std::size_t>(i)]);
   }
+  // Memory of either kind of operand.
+  template <typename T = float>
+  T* DataOf(Arg arg) const {
+    return arg.is_indexed() ? Indexed<T>(arg.index) : Data<T>(arg);
+  }
 
   // Reserves scratch memory of the kernel's own. Call it in the constructor. The first Prepare
   // allocates the memory, zeroed; Run finds what the previous Run left there.

@@ -5,6 +5,7 @@
 #define TOPDNN_KERNELS_KERNEL_OMP_LOOPS_H_
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -29,6 +30,29 @@ inline void CopyBytes(const void* from, std::size_t bytes, void* to) {
   for (std::size_t at = 0; at < bytes; at += kPiece) {
     std::memcpy(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at,
                 std::min(kPiece, bytes - at));
+  }
+}
+
+// Calls run(first, end) on each thread for an equal part of n, on one thread without `parallel`.
+template <typename Run>
+void DivideEvenly(std::int64_t n, bool parallel, const Run& run) {
+#pragma omp parallel if (parallel)
+  {
+    const std::int64_t threads = omp_get_num_threads();
+    const std::int64_t thread = omp_get_thread_num();
+    run(n * thread / threads, n * (thread + 1) / threads);
+  }
+}
+
+// In a parallel region, after a barrier: sets `sums` to the sums of the threads' rows of `length`
+// elements, which are `stride` apart. Each thread adds a part of the columns.
+inline void AddRowsOfThreads(const float* rows, std::int64_t stride, std::int64_t length,
+                             float* sums) {
+#pragma omp for schedule(static)
+  for (std::int64_t i = 0; i < length; ++i) {
+    float sum = rows[i];
+    for (int row = 1; row < omp_get_num_threads(); ++row) sum += rows[row * stride + i];
+    sums[i] = sum;
   }
 }
 

@@ -13,8 +13,6 @@
 #ifndef TOPDNN_KERNELS_KERNEL_RANGE_LOOP_H_
 #define TOPDNN_KERNELS_KERNEL_RANGE_LOOP_H_
 
-#include <omp.h>
-
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -36,15 +34,11 @@ class OmpRangeKernel : public LoopsKernel {
     LoopOperands data;
     std::size_t next = 0;
     for (const Arg arg : loop_.operands()) {
-      data[next++] = arg.is_indexed() ? Indexed<float>(arg.index) : Data<float>(arg);
+      data[next++] = DataOf(arg);
     }
     const std::int64_t n = loop_.iterations();
-#pragma omp parallel if (static_cast <double>(n) * loop_.cycles() >= kMinParallelElements)
-    {
-      const std::int64_t threads = omp_get_num_threads();
-      const std::int64_t thread = omp_get_thread_num();
-      loop_.Run(data, n * thread / threads, n * (thread + 1) / threads);
-    }
+    DivideEvenly(n, static_cast<double>(n) * loop_.cycles() >= kMinParallelElements,
+                 [&](std::int64_t first, std::int64_t end) { loop_.Run(data, first, end); });
   }
 
  private:

@@ -16,11 +16,6 @@ namespace topdnn {
 
 namespace {
 
-float Widen(float value) { return value; }
-float Widen(std::uint16_t value) { return Bf16ToFloat(value); }
-void Narrow(float value, float* to) { *to = value; }
-void Narrow(float value, std::uint16_t* to) { *to = Bf16FromFloat(value); }
-
 template <typename T>
 class LayerNormLoops : public LoopsKernel {
  public:
@@ -57,11 +52,11 @@ class LayerNormLoops : public LoopsKernel {
   std::pair<float, float> Statistics(const T* src) const {
     float sum = 0, squares = 0;
 #pragma omp simd reduction(+ : sum)
-    for (std::int64_t c = 0; c < c_; ++c) sum += Widen(src[c]);
+    for (std::int64_t c = 0; c < c_; ++c) sum += ToF32(src[c]);
     const float mean = Mean(sum);
 #pragma omp simd reduction(+ : squares)
     for (std::int64_t c = 0; c < c_; ++c) {
-      squares += (Widen(src[c]) - mean) * (Widen(src[c]) - mean);
+      squares += (ToF32(src[c]) - mean) * (ToF32(src[c]) - mean);
     }
     return {mean, Mean(squares)};
   }
@@ -71,31 +66,21 @@ class LayerNormLoops : public LoopsKernel {
     const float* shift = Data<float>(Arg::kShift);
 #pragma omp simd
     for (std::int64_t c = 0; c < c_; ++c) {
-      Narrow((Widen(src[c]) - mean) * inverse * scale[c] + shift[c], dst + c);
+      dst[c] = FromF32<T>((ToF32(src[c]) - mean) * inverse * scale[c] + shift[c]);
     }
   }
 
   // Each thread sums the gradients of its rows; then the threads add these sums, each for a part of
   // the channels.
   void Backward() const {
-    float* diff_scale = Data<float>(Arg::kDiffScale);
-    float* diff_shift = Data<float>(Arg::kDiffShift);
 #pragma omp parallel if (InParallel())
     {
       float* own = Scratch() + 2 * omp_get_thread_num() * c_;
       std::fill_n(own, 2 * c_, 0.0F);
 #pragma omp for schedule(static)
       for (std::int64_t row = 0; row < rows_; ++row) Gradients(row, own);
-#pragma omp for schedule(static)
-      for (std::int64_t c = 0; c < c_; ++c) {
-        float scale = Scratch()[c], shift = Scratch()[c_ + c];
-        for (int part = 1; part < omp_get_num_threads(); ++part) {
-          scale += Scratch()[2 * part * c_ + c];
-          shift += Scratch()[(2 * part + 1) * c_ + c];
-        }
-        diff_scale[c] = scale;
-        diff_shift[c] = shift;
-      }
+      AddRowsOfThreads(Scratch(), 2 * c_, c_, Data<float>(Arg::kDiffScale));
+      AddRowsOfThreads(Scratch() + c_, 2 * c_, c_, Data<float>(Arg::kDiffShift));
     }
   }
 
@@ -109,8 +94,8 @@ class LayerNormLoops : public LoopsKernel {
     float sum = 0, products = 0;
 #pragma omp simd reduction(+ : sum, products)
     for (std::int64_t c = 0; c < c_; ++c) {
-      const float gradient = Widen(diff[c]);
-      const float product = gradient * (Widen(src[c]) - mean) * inverse;
+      const float gradient = ToF32(diff[c]);
+      const float product = gradient * (ToF32(src[c]) - mean) * inverse;
       sums[c] += product;
       sums[c_ + c] += gradient;
       sum += gradient * scale[c];
@@ -120,9 +105,9 @@ class LayerNormLoops : public LoopsKernel {
     const float mean_sum = Mean(sum), mean_product = Mean(products);
 #pragma omp simd
     for (std::int64_t c = 0; c < c_; ++c) {
-      const float normal = (Widen(src[c]) - mean) * inverse;
-      Narrow(inverse * (Widen(diff[c]) * scale[c] - mean_sum - normal * mean_product),
-             diff_src + c);
+      const float normal = (ToF32(src[c]) - mean) * inverse;
+      diff_src[c] =
+          FromF32<T>(inverse * (ToF32(diff[c]) * scale[c] - mean_sum - normal * mean_product));
     }
   }
 

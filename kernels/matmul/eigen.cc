@@ -14,16 +14,14 @@ class MatMulEigen : public eigen::EigenKernel {
       : EigenKernel(request, functions, "matmul"), op_(op) {}
 
  private:
-  const float* Of(Arg arg) const { return arg.is_indexed() ? Indexed(arg.index) : Data(arg); }
-
   void Compute() override {
     const std::int64_t m = op_.m(), n = op_.n(), k = op_.k();
     for (std::int64_t b = 0; b < op_.batch(); ++b) {
       functions().matmul(pool(), {.m = m,
                                   .n = n,
                                   .k = k,
-                                  .a = Of(op_.first_arg()) + op_.FirstMatrix(b) * m * k,
-                                  .b = Of(op_.second_arg()) + op_.SecondMatrix(b) * k * n,
+                                  .a = DataOf(op_.first_arg()) + op_.FirstMatrix(b) * m * k,
+                                  .b = DataOf(op_.second_arg()) + op_.SecondMatrix(b) * k * n,
                                   .c = Data(Arg::kDst) + b * m * n});
     }
   }

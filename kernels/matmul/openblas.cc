@@ -18,15 +18,13 @@ class MatMulOpenBlas : public openblas::OpenBlasKernel {
   void Run() noexcept override {
     const std::int64_t m = op_.m(), n = op_.n(), k = op_.k();
     for (std::int64_t b = 0; b < op_.batch(); ++b) {
-      openblas::Sgemm(false, false, m, n, k, Of(op_.first_arg()) + op_.FirstMatrix(b) * m * k,
-                      Of(op_.second_arg()) + op_.SecondMatrix(b) * k * n, 0.0F,
+      openblas::Sgemm(false, false, m, n, k, DataOf(op_.first_arg()) + op_.FirstMatrix(b) * m * k,
+                      DataOf(op_.second_arg()) + op_.SecondMatrix(b) * k * n, 0.0F,
                       Data(Arg::kDst) + b * m * n);
     }
   }
 
  private:
-  const float* Of(Arg arg) const { return arg.is_indexed() ? Indexed(arg.index) : Data(arg); }
-
   const MatMulOp op_;
 };
 

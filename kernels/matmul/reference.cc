@@ -20,8 +20,8 @@ class MatMulReference : public ReferenceKernel {
 #pragma omp parallel for collapse(2)
     for (std::int64_t b = 0; b < op_.batch(); ++b) {
       for (std::int64_t row = 0; row < m; ++row) {
-        const T* first = Of(op_.first_arg()) + (op_.FirstMatrix(b) * m + row) * k;
-        const T* second = Of(op_.second_arg()) + op_.SecondMatrix(b) * k * n;
+        const T* first = DataOf<T>(op_.first_arg()) + (op_.FirstMatrix(b) * m + row) * k;
+        const T* second = DataOf<T>(op_.second_arg()) + op_.SecondMatrix(b) * k * n;
         T* dst = Data<T>(Arg::kDst) + (b * m + row) * n;
         for (std::int64_t column = 0; column < n; ++column) {
           double sum = 0;
@@ -35,8 +35,6 @@ class MatMulReference : public ReferenceKernel {
   }
 
  private:
-  const T* Of(Arg arg) const { return arg.is_indexed() ? Indexed<T>(arg.index) : Data<T>(arg); }
-
   const MatMulOp op_;
 };
 

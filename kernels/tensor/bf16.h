@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace topdnn {
 
@@ -18,6 +19,19 @@ inline std::uint16_t Bf16FromFloat(float value) {
   if (value != value) return static_cast<std::uint16_t>((bits >> 16) | 0x40);
   bits += 0x7fff + ((bits >> 16) & 1);
   return static_cast<std::uint16_t>(bits >> 16);
+}
+
+// For loops that are written once for f32 and bf16: T is float or std::uint16_t.
+inline float ToF32(float value) { return value; }
+inline float ToF32(std::uint16_t bits) { return Bf16ToFloat(bits); }
+
+template <typename T>
+T FromF32(float value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return value;
+  } else {
+    return Bf16FromFloat(value);
+  }
 }
 
 }  // namespace topdnn

@@ -100,7 +100,8 @@ TEST_P(DivisionOfWork, EachThreadHasAnEvenShare) {
       if (!op->Has(execution)) continue;
       const KernelProblem problem(op, execution);
       for (const Variant& variant : Variants()) {
-        // (Winograd's gradient by weights ends with a transformation for each 64 outputs.)
+        // (Winograd's gradient by weights ends with a transformation for each two vectors of
+        // outputs.)
         if (variant.backend != kNative ||
             (variant.name == "native-winograd" && pass == Pass::kBackwardWeights)) {
           continue;
