@@ -178,7 +178,7 @@ void PrintLines(const Plan& plan) {
   }
 }
 
-// "fc forward (1 of 64 threads)", of the threads with at least a tenth of an even share.
+// "fc forward (1 of 64 threads work)", of the threads with at least a tenth of an even share.
 std::string AtWork(const StageShares& stage, int threads) {
   const double even = static_cast<double>(stage.sum()) / threads;
   const auto working =
@@ -218,20 +218,25 @@ void PrintLosses(const std::vector<StageShares>& stages,
   fmt::print("{}", Wrap(text, style.width, 2));
 }
 
-// Counts the step at several widths and prints how much faster each stage can get.
-void PrintBalance(PlanOptions options, const Style& style) {
-  WorkloadOptions& workload = options.workload;
-  const std::vector<int> widths = WidthsUpTo(ThreadsOf(workload));
-  workload.threads = 1;
+// Counts the step at several widths and prints how much faster each stage can get. `planned`: for
+// the most threads.
+void PrintBalance(const PlanOptions& options, Workload& planned, const Style& style) {
+  const std::vector<int> widths = WidthsUpTo(planned.plan->threads());
+  const auto count = [&options](int threads) {
+    WorkloadOptions narrower = options.workload;
+    narrower.threads = threads;
+    Workload workload = PlanWorkload(narrower, /*training=*/!options.infer);
+    return CountShares(narrower, workload);
+  };
   std::map<std::string, double> by_one;  // instructions of one thread, by label
-  for (const StageShares& stage : CountShares(workload, !options.infer)) {
+  for (const StageShares& stage : count(1)) {
     if (stage.reason.empty()) by_one[stage.label] = static_cast<double>(stage.sum());
   }
   std::vector<StageShares> widest;
   std::map<std::string, std::vector<std::optional<double>>> speed_ups;  // by label
   for (std::size_t w = 0; w < widths.size(); ++w) {
-    workload.threads = widths[w];
-    widest = CountShares(workload, !options.infer);
+    const bool last = w + 1 == widths.size();
+    widest = last ? CountShares(options.workload, planned) : count(widths[w]);
     for (const StageShares& stage : widest) {
       auto& of_stage = speed_ups[stage.label];
       of_stage.resize(widths.size());
@@ -278,8 +283,8 @@ int RunPlan(PlanOptions options) {
   }
   options.workload.counted_only = options.balance;
   const std::string choice = ChooseInNetwork(options.workload, /*training=*/!options.infer);
-  UseKnownTrialsOnly();
-  const Workload workload = PlanWorkload(options.workload, /*training=*/!options.infer);
+  if (!options.balance) UseKnownTrialsOnly();
+  Workload workload = PlanWorkload(options.workload, /*training=*/!options.infer);
   const Plan& plan = *workload.plan;
   if (options.repro) {
     PrintLines(plan);
@@ -301,7 +306,7 @@ int RunPlan(PlanOptions options) {
   PrintCounts(plan, style);
   if (options.buffers) PrintBuffers(plan, style);
   PrintMemory(plan, style);
-  if (options.balance && !failed) PrintBalance(options, style);
+  if (options.balance && !failed) PrintBalance(options, workload, style);
   return failed ? kExitWrong : kExitGood;
 }
 

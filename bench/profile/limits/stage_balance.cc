@@ -18,17 +18,18 @@ std::uint64_t StageShares::sum() const {
   return std::accumulate(instructions.begin(), instructions.end(), std::uint64_t{0});
 }
 
-std::vector<StageShares> CountShares(const WorkloadOptions& options, bool training) {
+std::vector<StageShares> CountShares(const WorkloadOptions& options, Workload& planned) {
   if (const Availability exact = ExactCounter::Probe(); !exact.works) {
     throw NothingMeasured("--balance: " + exact.reason);
   }
-  const Workload workload = MakeWorkload(options, training);
-  TrainingImages images(options, workload);
-  const ThreadWidth width(workload.plan->threads());
-  images.FillNext(*workload.plan);
-  workload.plan->Run();  // what happens only once
-  images.FillNext(*workload.plan);
-  const StageCalls calls(*workload.plan);
+  PrepareWorkload(options, planned);
+  TrainingImages images(options, planned);
+  Plan& plan = *planned.plan;
+  const ThreadWidth width(plan.threads());
+  images.FillNext(plan);
+  plan.Run();  // what happens only once
+  images.FillNext(plan);
+  const StageCalls calls(plan);
   std::vector<StageShares> shares;
   shares.reserve(calls.stages().size());
   for (const TimedStage& stage : calls.stages()) {

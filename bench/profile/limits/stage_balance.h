@@ -26,9 +26,9 @@ struct StageShares {
   std::uint64_t most() const { return instructions.empty() ? 0 : instructions.front(); }
 };
 
-// Plans the network for `options.threads` threads, runs a step, and counts the stages of a second
-// one. Throws UsageError, and NothingMeasured if this machine cannot count exactly.
-std::vector<StageShares> CountShares(const WorkloadOptions& options, bool training);
+// Prepares the planned workload, runs a step, and counts the stages of a second one. Throws
+// UsageError, and NothingMeasured if this machine cannot count exactly.
+std::vector<StageShares> CountShares(const WorkloadOptions& options, Workload& planned);
 
 // 2, 4, 8, ... and `threads`.
 std::vector<int> WidthsUpTo(int threads);
