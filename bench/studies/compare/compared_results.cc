@@ -235,8 +235,8 @@ void SetLive(const Json& row, StageTimes& stage) {
   if (!runs.is_number() || !(runs.get<double>() > 0)) return;
   stage.counts.emplace_back("runs", runs.get<double>());
   const Json counters = row.value("counters", Json());
+  if (!counters.is_object()) return;
   for (const auto& [name, sum] : counters.items()) {
-    if (!counters.is_object()) break;
     stage.counts.emplace_back(name, sum.is_number()
                                         ? std::optional(sum.get<double>() / runs.get<double>())
                                         : std::nullopt);
