@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -41,6 +40,7 @@
 #include "bench/speed/speed.h"
 #include "bench/workload/workload.h"
 #include "harness/files/atomic_file.h"
+#include "harness/files/small_file.h"
 #include "harness/text/errors.h"
 #include "kernels/op/problem.h"
 
@@ -89,8 +89,8 @@ class OutputInMemory {
   std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
   std::string Text() const { return TextOf(path()); }
   static std::string TextOf(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
+    return ReadSmallFile(path, kMaxBytes).text;
   }
 
  private:

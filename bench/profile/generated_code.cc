@@ -2,10 +2,11 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+
+#include "harness/files/small_file.h"
 
 namespace topdnn {
 
@@ -31,8 +32,8 @@ GeneratedCode::~GeneratedCode() {
 }
 
 std::string GeneratedCode::Names() const {
-  std::ifstream file(path_, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  constexpr std::size_t kMaxMapBytes = std::size_t{1} << 28;
+  return ReadSmallFile(path_, kMaxMapBytes).text;
 }
 
 }  // namespace topdnn

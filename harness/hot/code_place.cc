@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
+
+#include "harness/files/small_file.h"
 
 namespace topdnn {
 
@@ -92,8 +92,8 @@ std::vector<CodeSymbol> ReadPerfMap(std::string_view text) {
 }
 
 std::vector<CodeSymbol> ReadElfFunctions(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string file{std::istreambuf_iterator<char>(in), {}};
+  constexpr std::size_t kMaxElfBytes = std::size_t{1} << 30;
+  const std::string file = ReadSmallFile(path, kMaxElfBytes).text;
   const auto headers = TableAt<Elf64_Ehdr>(file, 0, sizeof(Elf64_Ehdr));
   if (headers.empty() || std::memcmp(headers[0].e_ident, ELFMAG, SELFMAG) != 0 ||
       headers[0].e_ident[EI_CLASS] != ELFCLASS64 || headers[0].e_shentsize != sizeof(Elf64_Shdr)) {

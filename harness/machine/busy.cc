@@ -7,10 +7,10 @@
 #include <array>
 #include <charconv>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 
+#include "harness/files/small_file.h"
 #include "harness/machine/cpu_set.h"
 
 namespace topdnn {
@@ -75,8 +75,7 @@ std::optional<CpuAccounts> ReadCpuAccounts(const std::vector<int>& cpus,
   for (const auto& entry : std::filesystem::directory_iterator(proc, error)) {
     const std::optional<int> id = NumberOf(entry.path().filename().string());
     if (!id) continue;
-    std::ifstream file(entry.path() / "stat");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = ReadSmallFile(entry.path() / "stat").text;  // empty: it has ended
     if (auto process = ParseProcessStat(text)) accounts.processes[*id] = *std::move(process);
   }
   return accounts;

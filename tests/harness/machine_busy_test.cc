@@ -38,6 +38,8 @@ TEST(BusyTest, ReadsTheGivenCpus) {
         "intr 7\n");
   Write(folder.path() / "17" / "stat", "17 (one) S 1 1 1 0 -1 0 0 0 0 0 3 4 0 0 20 0 1 0 1 1 1");
   std::filesystem::create_directories(folder.path() / "self");
+  // A file that opens and fails to be read, as that of a process that ends meanwhile (ESRCH).
+  std::filesystem::create_directories(folder.path() / "18" / "stat");
   const auto accounts = ReadCpuAccounts({0, 2}, folder.path());
   ASSERT_TRUE(accounts);
   EXPECT_EQ(accounts->busy, 25u + 1);  // without idle and waiting for I/O
