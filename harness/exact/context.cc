@@ -23,15 +23,13 @@ extern "C" void TopdnnExactEnter(std::uint64_t argument, const std::uint8_t* cod
 // A call from here enters translated code, so that exceptions can unwind to C++. It returns to
 // TopdnnExactStop, an address that the dispatcher recognizes. TopdnnExactEnter sets and clears
 // *entry_rsp itself, so a signal that arrives one instruction before or after the region loses no
-// count.
+// count (LeaveEdge in signals.cc).
 asm(R"(
   .text
-  .globl TopdnnExactEnter
-  .globl TopdnnExactStop
-  .globl TopdnnExactLeft
-  .hidden TopdnnExactEnter
-  .hidden TopdnnExactStop
-  .hidden TopdnnExactLeft
+  .irp label, Enter, Begin, Call, Stop, Left
+  .globl TopdnnExact\label
+  .hidden TopdnnExact\label
+  .endr
 TopdnnExactEnter:
   .cfi_startproc
   .irp saved, rbp, rbx, r12, r13, r14, r15
@@ -41,7 +39,9 @@ TopdnnExactEnter:
   .endr
   push %rdx
   .cfi_adjust_cfa_offset 8
+TopdnnExactBegin:
   mov %rsp, (%rdx)
+TopdnnExactCall:
   call *%rsi
 TopdnnExactStop:
   pop %rdx

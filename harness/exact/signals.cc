@@ -25,6 +25,8 @@ void TopdnnExactReturn();
 void TopdnnExactRestorer();
 void TopdnnExactCareful();  // dispatch.cc
 void TopdnnExactEnter();    // up to TopdnnExactLeft, in context.cc
+void TopdnnExactBegin();
+void TopdnnExactCall();
 void TopdnnExactLeft();
 struct TopdnnExactHandling {
   topdnn::Context* context;  // null: run natively
@@ -38,16 +40,10 @@ __attribute__((used, visibility("hidden"))) TopdnnExactHandling TopdnnExactSigna
 // red zone, which no other signal changes.
 asm(R"(
   .text
-  .globl TopdnnExactOnSignal
-  .globl TopdnnExactSignalSaved
-  .globl TopdnnExactOnSignalBlocked
-  .hidden TopdnnExactOnSignal
-  .hidden TopdnnExactSignalSaved
-  .hidden TopdnnExactOnSignalBlocked
-  .globl TopdnnExactReturn
-  .globl TopdnnExactRestorer
-  .hidden TopdnnExactReturn
-  .hidden TopdnnExactRestorer
+  .irp label, OnSignal, SignalSaved, OnSignalBlocked, Return, Restorer
+  .globl TopdnnExact\label
+  .hidden TopdnnExact\label
+  .endr
 TopdnnExactOnSignal:
   mov %rdi, %r8
   mov %rsi, %r9
@@ -134,6 +130,25 @@ void StoreAgain(Context* c, ucontext_t* state, std::uint64_t stored) {
   if (code != nullptr) rip = static_cast<greg_t>(AddressOf(code));
 }
 
+// Whether the signal came before the region's first instruction or after its last, or another one
+// that did has not blocked signals yet. No count is lost then. The region ends here, and begins
+// again after the handler: a signal that interrupts the handler finds no region either.
+bool LeaveEdge(Context* c, ucontext_t* state) {
+  const auto in = [&state](void (*low)(), void (*high)()) {
+    const auto rip = static_cast<std::uint64_t>(state->uc_mcontext.gregs[REG_RIP]);
+    return rip >= AddressOf(low) && rip < AddressOf(high);
+  };
+  while (in(TopdnnExactOnSignal, TopdnnExactOnSignalBlocked)) {
+    state =
+        PointerTo<ucontext_t>(static_cast<std::uint64_t>(state->uc_mcontext.gregs[REG_RSP]) + 8);
+  }
+  if (!in(TopdnnExactEnter, TopdnnExactLeft)) return false;
+  c->entry_rsp = 0;
+  auto& rip = state->uc_mcontext.gregs[REG_RIP];
+  if (in(TopdnnExactCall, TopdnnExactStop)) rip = static_cast<greg_t>(AddressOf(&TopdnnExactBegin));
+  return true;
+}
+
 }  // namespace
 
 std::uint64_t HandlerOf(int signal) noexcept { return original[signal].handler; }
@@ -196,14 +211,7 @@ TopdnnExactHandling TopdnnExactSignal(int signal, siginfo_t* info, ucontext_t* s
     c->exit = 0;
     return {c, handler};
   }
-  // No count is lost if the signal arrives just before or after a region, or before OnSignal has
-  // blocked other signals.
-  const auto in = [found](void (*low)(), void (*high)()) {
-    return found >= AddressOf(low) && found < AddressOf(high);
-  };
-  const bool between =
-      in(TopdnnExactEnter, TopdnnExactLeft) || in(TopdnnExactOnSignal, TopdnnExactOnSignalBlocked);
-  if (c != nullptr && c->entry_rsp != 0 && !between) {
+  if (c != nullptr && c->entry_rsp != 0 && !LeaveEdge(c, state)) {
     Miss(c, "a signal handler ran outside translation", found);
   }
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof mask);

@@ -20,6 +20,13 @@
 #include <thread>
 #include <vector>
 
+// Labels of harness/exact/context.cc: the call of a region's first instruction, and where it
+// returns.
+extern "C" {
+__attribute__((visibility("hidden"))) void TopdnnExactCall();
+__attribute__((visibility("hidden"))) void TopdnnExactStop();
+}
+
 namespace topdnn {
 namespace {
 
@@ -125,7 +132,7 @@ void Mixture(void* result) {
 void ExpectExactUnder(Storm* storm, long at_least, long per_signal) {
   std::uint64_t expected = 0;
   long handled = 0;
-  for (int repeat = 0; repeat < 1000 && handled < at_least; ++repeat) {
+  for (int repeat = 0; repeat < 10000 && handled < at_least; ++repeat) {
     std::uint64_t result = 0;
     seen.times = 0;
     const ExactCounts counts = ExactCounter::Count(Mixture, &result);
@@ -157,6 +164,46 @@ TEST(ExactSignals, AStormOfSignalsThatInterruptEachOther) {
   const Handler third(SIGHUP, Count1000, SA_RESTART);
   Storm storm({SIGUSR1, SIGUSR2, SIGHUP});
   ExpectExactUnder(&storm, 2000, 1000);
+}
+
+// A handler that begins just before or after a region runs natively, and so do those that interrupt
+// it. A breakpoint puts the first handler between the mark of the region's begin and its first
+// instruction, or between its last one and the mark of its end.
+void RaisesAtABreakpoint(void (*place)()) {
+  static std::uint8_t* at;
+  static std::uint8_t replaced;
+  static volatile int nested;
+  at = reinterpret_cast<std::uint8_t*>(place);
+  nested = 0;
+  const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{4095};
+  constexpr std::size_t kTwoPages = 8192;
+  ASSERT_EQ(mprotect(reinterpret_cast<void*>(page), kTwoPages, PROT_READ | PROT_WRITE | PROT_EXEC),
+            0);
+  const Handler trap(SIGTRAP, [](int, siginfo_t*, void* state) {
+    *at = replaced;
+    auto& rip = static_cast<ucontext_t*>(state)->uc_mcontext.gregs[REG_RIP];
+    // (the counter may have moved it to the mark of the begin)
+    if (rip == reinterpret_cast<greg_t>(at) + 1) --rip;
+    raise(SIGUSR1);
+  });
+  const Handler inner(SIGUSR1, [](int, siginfo_t*, void*) { nested = nested + 1; });
+  static const auto add = [] { AddOnce(); };
+  auto region = [] { add(); };
+  constexpr std::uint8_t kBreakpoint = 0xcc;
+  ASSERT_TRUE(ExactCounter::Count(region).complete);  // (the trial comes first)
+  replaced = *at;
+  *at = kBreakpoint;
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_EQ(*at, replaced);
+  mprotect(reinterpret_cast<void*>(page), kTwoPages, PROT_READ | PROT_EXEC);
+  EXPECT_EQ(nested, 1);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_EQ(counts.fp[kF64][kScalar], 1u);
+}
+
+TEST(ExactSignals, AHandlerAtTheEdgeOfARegionMayBeInterrupted) {
+  RaisesAtABreakpoint(TopdnnExactCall);
+  RaisesAtABreakpoint(TopdnnExactStop);
 }
 
 TEST(ExactSignals, AStormOnASignalStack) {
