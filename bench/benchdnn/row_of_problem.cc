@@ -59,6 +59,7 @@ void ConvRow(const ConvOp& op, RowMaker& maker) {
   const ConvEpilogue& epilogue = op.epilogue();
   if (epilogue.sum) maker.AddPostOp("sum");
   if (epilogue.relu) maker.AddRelu(epilogue.bound);
+  if (epilogue.function != nullptr) maker.AddFunction(*epilogue.function);
 }
 
 void InnerProductRow(const InnerProductOp& op, RowMaker& maker) {

@@ -49,6 +49,13 @@ void Check(const ConvExtents& e) {
   CheckWork("convolution", {e.n, e.k, e.oh(), e.ow(), e.c / e.groups, e.r, e.s});
 }
 
+// A problem's word has no '_' within a flag: "hardswish".
+std::string FlagOf(const UnaryFunction& function) {
+  std::string flag(function.name);
+  std::erase(flag, '_');
+  return flag;
+}
+
 }  // namespace
 
 std::int64_t ConvExtents::oh() const {
@@ -63,6 +70,10 @@ ConvOp::ConvOp(const ConvExtents& extents, ConvEpilogue epilogue)
     : extents_(extents), epilogue_(epilogue) {
   Check(extents_);
   CheckFusedRelu(ConvOp::kind(), epilogue_.relu, epilogue_.bound);
+  if (epilogue_.relu && epilogue_.function != nullptr) {
+    throw std::invalid_argument(
+        fmt::format("convolution with a ReLU and {}: give one of them", epilogue_.function->name));
+  }
 }
 
 std::string ConvOp::Problem() const {
@@ -74,6 +85,7 @@ std::string ConvOp::Problem() const {
   if (e.groups != 1) problem += fmt::format("g{}", e.groups);
   if (epilogue_.bias) problem += "_bias";
   if (epilogue_.sum) problem += "_sum";
+  if (epilogue_.function != nullptr) problem += fmt::format("_{}", FlagOf(*epilogue_.function));
   return problem + SpellFusedRelu(epilogue_.relu, epilogue_.bound);
 }
 
@@ -160,11 +172,11 @@ std::vector<Parameter> ConvOp::Parameters() const {
 
 bool ConvOp::PreservesChannelConstants() const {
   const ConvExtents& e = extents_;
-  return !epilogue_.relu && std::max({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) == 0;
+  return !HasFunction() && std::max({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) == 0;
 }
 
 std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
-  if (epilogue_.relu) return nullptr;  // a ReLU is always last
+  if (HasFunction()) return nullptr;  // a function is always last
   ConvEpilogue fused = epilogue_;
   if (const auto* relu = dynamic_cast<const ReluOp*>(&next)) {
     fused.relu = true;
@@ -174,6 +186,9 @@ std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
              !epilogue_.sum) {
     fused.sum = true;
     fused.relu = add->relu();
+  } else if (const auto* unary = dynamic_cast<const UnaryOp*>(&next);
+             unary != nullptr && unary->HasDefaults() && unary->shape() == dst_shape()) {
+    fused.function = &unary->function();
   } else {
     return nullptr;
   }
@@ -182,7 +197,7 @@ std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
 
 std::shared_ptr<const Op> ConvOp::FoldedWith(const Op& next) const {
   const auto* norm = dynamic_cast<const BatchNormOp*>(&next);
-  if (norm == nullptr || norm->relu() || epilogue_.relu || epilogue_.sum) return nullptr;
+  if (norm == nullptr || norm->relu() || HasFunction() || epilogue_.sum) return nullptr;
   ConvEpilogue folded = epilogue_;
   folded.bias = true;
   return std::make_shared<ConvOp>(extents_, folded);
@@ -194,6 +209,12 @@ std::shared_ptr<const Op> ConvOp::ChainedWith(const Op& next) const {
   return std::make_shared<ConvDepthwiseOp>(*this, *depthwise);
 }
 
+std::string FunctionRefusal(std::string_view whose, const Op& conv, Pass pass) {
+  const auto* const op = dynamic_cast<const ConvOp*>(&conv);
+  if (op == nullptr || op->epilogue().function == nullptr || pass != Pass::kForward) return "";
+  return fmt::format("{} no {} in a convolution", whose, op->epilogue().function->name);
+}
+
 namespace {
 
 std::shared_ptr<const Op> ParseConv(const ProblemWord& word) {
@@ -202,8 +223,12 @@ std::shared_ptr<const Op> ParseConv(const ProblemWord& word) {
   e.dilation_h = word.FieldOr('d', 1);
   e.dilation_w = word.FieldOr('e', e.dilation_h);
   e.groups = word.FieldOr('g', 1);
-  return std::make_shared<ConvOp>(e, ConvEpilogue{word.Flag("bias"), word.Flag("sum"),
-                                                  word.Flag("relu"), word.NumberOr("bound", 0.0F)});
+  ConvEpilogue epilogue{word.Flag("bias"), word.Flag("sum"), word.Flag("relu"),
+                        word.NumberOr("bound", 0.0F)};
+  for (const UnaryFunction& function : UnaryFunctions()) {
+    if (word.Flag(FlagOf(function))) epilogue.function = &function;
+  }
+  return std::make_shared<ConvOp>(e, epilogue);
 }
 
 const ProblemRegistration kProblem("conv", ParseConv);

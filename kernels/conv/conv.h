@@ -1,5 +1,5 @@
-// 2-D convolution (cross-correlation, as in every framework), optionally with bias, fused ReLU or
-// fused addition: extents, operands and work.
+// 2-D convolution (cross-correlation, as in every framework), optionally with bias, fused ReLU,
+// another fused function or fused addition: extents, operands and work.
 
 #ifndef TOPDNN_KERNELS_CONV_CONV_H_
 #define TOPDNN_KERNELS_CONV_CONV_H_
@@ -9,8 +9,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "kernels/eltwise/unary.h"
 #include "kernels/op/op.h"
 
 namespace topdnn {
@@ -44,6 +46,9 @@ struct ConvEpilogue {
   bool sum = false;    // adds the previous content of dst
   bool relu = false;   // ReLU, applied last
   float bound = 0.0F;  // bound of the ReLU, as in ReluOp (ReLU6); 0: none
+  // Another function instead of the ReLU, applied last, with its default parameters; null: none.
+  // Its gradient needs the sums, which nothing keeps, so it is fused in inference only.
+  const UnaryFunction* function = nullptr;
 
   bool operator==(const ConvEpilogue&) const = default;
 };
@@ -55,16 +60,18 @@ struct ConvEpilogue {
 class ConvOp : public Op {
  public:
   // Throws std::invalid_argument, in one line, for an impossible geometry, sizes above the limits
-  // of kernels/tensor/extents.h, or a bound that is negative, NaN or without a ReLU.
+  // of kernels/tensor/extents.h, a bound that is negative, NaN or without a ReLU, or a ReLU beside
+  // another function.
   explicit ConvOp(const ConvExtents& extents, ConvEpilogue epilogue = {});
 
   const ConvExtents& extents() const { return extents_; }
   const ConvEpilogue& epilogue() const { return epilogue_; }
 
   std::string_view kind() const override { return "conv"; }
-  // "n8c64h56w56k64r3s3u1v1p1q1_bias_relu" ("_relu_bound6"), in the letters of DeepBench and
-  // MIOpen: strides u and v, leading padding p and q, trailing padding P and Q, dilation d and e,
-  // groups g. Trailing padding equal to the leading one, dilation 1 and one group are left out.
+  // "n8c64h56w56k64r3s3u1v1p1q1_bias_relu" ("_relu_bound6", "_hardswish"), in the letters of
+  // DeepBench and MIOpen: strides u and v, leading padding p and q, trailing padding P and Q,
+  // dilation d and e, groups g. Trailing padding equal to the leading one, dilation 1 and one group
+  // are left out.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*OH*OW*(C/G)*R*S in each pass; bias and epilogue are not counted.
@@ -75,16 +82,16 @@ class ConvOp : public Op {
                         const std::function<std::vector<double>(Arg)>& values) const override;
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override;
-  // Fuses a ReLU after it, with or without a bound, or an addition of two tensors, with its ReLU.
-  // For an addition the kernel adds its result to dst, which must hold the other source before.
-  // Nothing is fused after a ReLU.
+  // Fuses a ReLU after it, with or without a bound, another function with its default parameters,
+  // or an addition of two tensors, with its ReLU. For an addition the kernel adds its result to
+  // dst, which must hold the other source before. Nothing is fused after a function.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   std::shared_ptr<const Op> FoldedWith(const Op& next) const override;
   // A ConvDepthwiseOp.
   std::shared_ptr<const Op> ChainedWith(const Op& next) const override;
   // With padding, the results at the border differ from those inside.
   bool PreservesChannelConstants() const override;
-  bool AddsConstantLast() const override { return !epilogue_.relu; }
+  bool AddsConstantLast() const override { return !HasFunction(); }
   std::optional<float> FinalReluBound() const override {
     return epilogue_.relu ? std::optional(epilogue_.bound) : std::nullopt;
   }
@@ -94,9 +101,15 @@ class ConvOp : public Op {
   Shape dst_shape() const;
 
  private:
+  bool HasFunction() const { return epilogue_.relu || epilogue_.function != nullptr; }
+
   ConvExtents extents_;
   ConvEpilogue epilogue_;
 };
+
+// Why a backend (`whose` in the message) that applies no function but a ReLU cannot compute this;
+// empty if it can.
+std::string FunctionRefusal(std::string_view whose, const Op& conv, Pass pass);
 
 }  // namespace topdnn
 

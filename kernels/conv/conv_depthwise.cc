@@ -42,7 +42,8 @@ bool ConvDepthwiseOp::Joins(const ConvOp& pointwise, const ConvOp& depthwise) {
   const std::int64_t stride = depthwise.extents().stride_h;
   return first == PixelsOf(first) && (stride == 1 || stride == 2) &&
          depthwise.extents() == DepthwiseAfter(first, stride) && !pointwise.epilogue().sum &&
-         !depthwise.epilogue().sum;
+         !depthwise.epilogue().sum && pointwise.epilogue().function == nullptr &&
+         depthwise.epilogue().function == nullptr;
 }
 
 ConvDepthwiseOp::ConvDepthwiseOp(const ConvOp& pointwise, const ConvOp& depthwise)

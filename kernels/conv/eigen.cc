@@ -268,6 +268,10 @@ SwapOuter MakeSwap(const eigen::Functions& functions, int threads) {
 
 KernelOrRefusal MakeEigenConv(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
+  if (std::string why = FunctionRefusal("eigen computes", *request.op, request.execution.pass);
+      !why.empty()) {
+    return Refusal{std::move(why)};
+  }
   const bool depthwise = IsDepthwise(op.extents());
   if (request.algorithm == eigen::kRows &&
       (request.execution.pass != Pass::kBackwardWeights || !depthwise)) {

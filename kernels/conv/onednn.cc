@@ -41,6 +41,10 @@ dnnl::primitive_attr AttributesOf(const ConvEpilogue& epilogue) {
   dnnl::post_ops post_ops;
   if (epilogue.sum) post_ops.append_sum();
   if (epilogue.relu) onednn::AppendRelu(post_ops, epilogue.bound);
+  if (const UnaryFunction* const function = epilogue.function) {
+    onednn::AppendEltwise(post_ops, *onednn::AlgorithmOfFunction(function->name), function->alpha,
+                          function->beta);
+  }
   attributes.set_post_ops(post_ops);
   return attributes;
 }
@@ -131,6 +135,10 @@ KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
     return Refusal{
         fmt::format("oneDNN's convolution has the algorithms direct, winograd and {}, not {}",
                     kInF32, request.algorithm)};
+  }
+  if (const UnaryFunction* const function = op.epilogue().function;
+      function != nullptr && !onednn::AlgorithmOfFunction(function->name)) {
+    return Refusal{fmt::format("oneDNN has no {} here", function->name)};
   }
   return WithoutKnownFaults(
       request, op,

@@ -151,6 +151,10 @@ KernelOrRefusal MakeOpenBlasConv(const KernelRequest& request) {
     return Refusal{fmt::format("openblas has no convolution by '{}', only by '{}'",
                                request.algorithm, kParallel)};
   }
+  if (std::string why = FunctionRefusal("openblas computes", *request.op, request.execution.pass);
+      !why.empty()) {
+    return Refusal{std::move(why)};
+  }
   if (forward && request.algorithm.empty() && (epilogue.relu || epilogue.sum)) {
     return Refusal{
         "openblas computes a ReLU and an addition in layers by themselves, as Caffe does; the "

@@ -21,6 +21,7 @@ namespace {
 double AfterEpilogue(const ConvEpilogue& epilogue, double sum, double bias, double before) {
   if (epilogue.bias) sum += bias;
   if (epilogue.sum) sum += before;
+  if (const UnaryFunction* const f = epilogue.function) return f->value(sum, f->alpha, f->beta);
   if (epilogue.bound != 0.0F && sum > epilogue.bound) return epilogue.bound;
   return epilogue.relu && sum < 0 ? 0 : sum;
 }

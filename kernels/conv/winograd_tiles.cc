@@ -159,6 +159,10 @@ KernelOrRefusal MakeNativeConv(const KernelRequest& request) {
   if (request.algorithm != kWinogradTiles) {
     return Refusal{"native has convolutions by Winograd's algorithm alone: native-winograd"};
   }
+  if (std::string why = FunctionRefusal("native computes", *request.op, request.execution.pass);
+      !why.empty()) {
+    return Refusal{std::move(why)};
+  }
   return request.execution.type == DataType::kBF16 ? MakeInF32(request, kNative, kWinogradTiles)
                                                    : MakeWinogradTiles(request);
 }

@@ -81,32 +81,12 @@ KernelOrRefusal MakeOneDnnAdd(const KernelRequest& request) {
   });
 }
 
-// The functions that oneDNN has with the same parameters. Its logarithm
-// is not used: 2.6 computes -1.4e-6 for log(1).
-std::optional<dnnl::algorithm> AlgorithmOf(const UnaryOp& op) {
-  using dnnl::algorithm;
-  static const std::map<std::string_view, algorithm> algorithms = {
-      {"abs", algorithm::eltwise_abs},         {"elu", algorithm::eltwise_elu},
-      {"exp", algorithm::eltwise_exp},         {"gelu", algorithm::eltwise_gelu_erf},
-      {"leaky_relu", algorithm::eltwise_relu}, {"gelu_tanh", algorithm::eltwise_gelu_tanh},
-      {"mish", algorithm::eltwise_mish},       {"sqrt", algorithm::eltwise_sqrt},
-      {"square", algorithm::eltwise_square},   {"swish", algorithm::eltwise_swish},
-      {"tanh", algorithm::eltwise_tanh},
-  };
-  // oneDNN 2 has no other factors.
-  if (op.function().name == "hard_swish" && op.alpha() == op.function().alpha &&
-      op.beta() == op.function().beta) {
-    return algorithm::eltwise_hardswish;
-  }
-  const auto found = algorithms.find(op.function().name);
-  if (found == algorithms.end()) return std::nullopt;
-  return found->second;
-}
-
 KernelOrRefusal MakeUnary(const KernelRequest& request) {
   const auto& op = dynamic_cast<const UnaryOp&>(*request.op);
-  const auto algorithm = AlgorithmOf(op);
-  if (!algorithm) return Refusal{fmt::format("oneDNN has no {} here", op.function().name)};
+  const auto algorithm = onednn::AlgorithmOfFunction(op.function().name);
+  if (!algorithm || (op.function().name == "hard_swish" && !op.HasDefaults())) {
+    return Refusal{fmt::format("oneDNN has no {} here", op.function().name)};
+  }
   const bool forward = request.execution.pass == Pass::kForward;
   const std::optional<Layout> layout = CommonLayout(request, op.shape());
   if (!layout) return Refusal{"oneDNN's functions need one layout for all tensors"};

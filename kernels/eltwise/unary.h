@@ -49,6 +49,7 @@ class UnaryOp : public Op {
   const Shape& shape() const { return shape_; }
   float alpha() const { return alpha_; }
   float beta() const { return beta_; }
+  bool HasDefaults() const { return alpha_ == function_.alpha && beta_ == function_.beta; }
 
   std::string_view kind() const override { return "unary"; }
   std::string Problem() const override;  // "leaky_relu8x64x56x56_alpha0.01"

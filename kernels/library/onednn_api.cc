@@ -104,11 +104,34 @@ std::string TagOf(const Blocking& blocking) {
   return tag;
 }
 
-dnnl::algorithm ReluAlgorithm(float bound) {
-  return bound == 0.0F ? dnnl::algorithm::eltwise_relu : dnnl::algorithm::eltwise_clip;
+}  // namespace
+
+// Its logarithm is not used: 2.6 computes -1.4e-6 for log(1).
+std::optional<dnnl::algorithm> AlgorithmOfFunction(std::string_view name) {
+  using dnnl::algorithm;
+  static const std::map<std::string_view, algorithm> algorithms = {
+      {"abs", algorithm::eltwise_abs},
+      {"elu", algorithm::eltwise_elu},
+      {"exp", algorithm::eltwise_exp},
+      {"gelu", algorithm::eltwise_gelu_erf},
+      {"gelu_tanh", algorithm::eltwise_gelu_tanh},
+      {"hard_swish", algorithm::eltwise_hardswish},
+      {"leaky_relu", algorithm::eltwise_relu},
+      {"mish", algorithm::eltwise_mish},
+      {"sqrt", algorithm::eltwise_sqrt},
+      {"square", algorithm::eltwise_square},
+      {"swish", algorithm::eltwise_swish},
+      {"tanh", algorithm::eltwise_tanh},
+  };
+  const auto found = algorithms.find(name);
+  return found == algorithms.end() ? std::nullopt : std::optional(found->second);
 }
 
-}  // namespace
+void AppendRelu(dnnl::post_ops& post_ops, float bound) {
+  using dnnl::algorithm;
+  AppendEltwise(post_ops, bound == 0.0F ? algorithm::eltwise_relu : algorithm::eltwise_clip, 0.0F,
+                bound);
+}
 
 #if DNNL_VERSION_MAJOR < 3
 
@@ -118,8 +141,8 @@ dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attribut
   return {dst, axis, sources, Engine(), attributes};
 }
 
-void AppendRelu(dnnl::post_ops& post_ops, float bound) {
-  post_ops.append_eltwise(1.0F, ReluAlgorithm(bound), 0.0F, bound);
+void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta) {
+  post_ops.append_eltwise(1.0F, algorithm, alpha, beta);
 }
 
 void AppendDepthwise(dnnl::post_ops& post_ops, dnnl::memory::dim stride, bool bias) {
@@ -178,8 +201,8 @@ dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attribut
   return {Engine(), dst, axis, sources, attributes};
 }
 
-void AppendRelu(dnnl::post_ops& post_ops, float bound) {
-  post_ops.append_eltwise(ReluAlgorithm(bound), 0.0F, bound);
+void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta) {
+  post_ops.append_eltwise(algorithm, alpha, beta);
 }
 
 void AppendDepthwise(dnnl::post_ops& post_ops, dnnl::memory::dim stride, bool bias) {

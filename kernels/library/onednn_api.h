@@ -6,7 +6,9 @@
 #define TOPDNN_KERNELS_LIBRARY_ONEDNN_API_H_
 
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace topdnn::onednn {
@@ -181,6 +183,13 @@ inline constexpr bool kBackwardNeedsShift = DNNL_VERSION_MAJOR < 3;
 dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attributes,
                                             const dnnl::memory::desc& dst, int axis,
                                             const std::vector<dnnl::memory::desc>& sources);
+
+// The element-wise function with that name (kernels/eltwise/unary.h) and the same parameters;
+// hard_swish only with ONNX's, because oneDNN 2 has no others.
+std::optional<dnnl::algorithm> AlgorithmOfFunction(std::string_view name);
+
+// Appends an element-wise function to the post-operations.
+void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta);
 
 // Appends a ReLU to the post-operations. Bound 0: none.
 void AppendRelu(dnnl::post_ops& post_ops, float bound);

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "kernels/conv/conv.h"
 #include "kernels/kernel/failed_kernel.h"
 #include "kernels/kernel/run_failure.h"
 #include "kernels/plugin/request_numbers.h"
@@ -102,6 +104,10 @@ std::variant<std::unique_ptr<PluginKernel>, Refusal> PluginKernel::Make(
     const PluginLibrary& plugin, const KernelRequest& request) {
   const Op& op = *request.op;
   if (std::string why = RecomputingRefusal(request, "the plug-in's passes"); !why.empty()) {
+    return Refusal{std::move(why)};
+  }
+  if (std::string why = FunctionRefusal("a plug-in computes", *request.op, request.execution.pass);
+      !why.empty()) {
     return Refusal{std::move(why)};
   }
   const std::vector<Operand> operands = op.Operands(request.execution);

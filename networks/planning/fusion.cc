@@ -96,6 +96,8 @@ class Fuser {
     const bool chains = fused == nullptr && !request_.training;
     if (chains) fused = unit.op->ChainedWith(*next.op);
     if (fused == nullptr || !IsAllowed(unit, *next.op)) return false;
+    // The result of the first layer, which a gradient of the next one reads, is not kept.
+    if (request_.training && BackwardReads(*next.op, Arg::kSrc)) return false;
     const bool adds = next.inputs.size() > 1;
     std::string why;
     if (readers.size() > 1 || IsOutput(graph_, result_, unit.result)) {

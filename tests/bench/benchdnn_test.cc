@@ -19,6 +19,7 @@
 #include "bench/cases/problem_sets.h"
 #include "bench/command_line/command.h"
 #include "bench/log/translate/traced_problem.h"
+#include "kernels/op/problem.h"
 #include "kernels/reduce/reduce.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
@@ -175,6 +176,20 @@ TEST(BenchdnnTest, BothDialectsGiveTypesAndPostOps) {
   EXPECT_EQ(One("--conv --dt=bf16 --attr=post_ops='sum;relu'" + tags + problem), fused);
   EXPECT_EQ(One("--conv --dir=FWD_I --cfg=f32_wino" + problem),
             "conv/n2c32h13w13k32r3s3u1v1p1q1 forward type=f32 mode=infer algorithm=winograd");
+}
+
+TEST(BenchdnnTest, AFunctionOfAConvolutionIsAPostOp) {
+  const auto written = [](const std::string& flags) {
+    const TracedProblem problem{.op = ParseProblem("conv/n1c8h5w5k8r3s3u1v1p1q1" + flags),
+                                .execution = {.pass = Pass::kForward, .training = false},
+                                .layouts = {},
+                                .algorithm = ""};
+    const BenchdnnLine line = BenchdnnLineOf(RowOf(problem));
+    return line.text.empty() ? line.reason : line.text;
+  };
+  EXPECT_THAT(written("_sum_swish"), HasSubstr("--attr-post-ops=sum+swish:1 "));
+  EXPECT_THAT(written("_gelutanh"), HasSubstr("--attr-post-ops=gelu_tanh "));
+  EXPECT_THAT(One(written("_leakyrelu")), HasSubstr("_leakyrelu "));
 }
 
 TEST(BenchdnnTest, WhatCannotBeMeasuredHasAReason) {

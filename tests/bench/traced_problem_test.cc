@@ -63,6 +63,11 @@ TEST(TracedConvolutionTest, BiasAndPostOpsAreItsEpilogue) {
   EXPECT_EQ(word("post_ops:'sum;eltwise_relu;'"), kWord + "_bias_sum_relu");
   EXPECT_EQ(word("attr-post-ops:eltwise_clip:0:6"), kWord + "_bias_relu_bound6");
   EXPECT_EQ(word("attr-post-ops:eltwise_bounded_relu:6"), kWord + "_bias_relu_bound6");
+  EXPECT_EQ(word("attr-post-ops:eltwise_swish:1"), kWord + "_bias_swish");
+  EXPECT_EQ(word("attr-post-ops:sum+eltwise_gelu_erf"), kWord + "_bias_sum_gelu");
+  EXPECT_EQ(word("attr-post-ops:eltwise_hardswish"), kWord + "_bias_hardswish");
+  EXPECT_EQ(word("attr-post-ops:eltwise_hardswish:0.166667:0.5"), kWord + "_bias_hardswish");
+  EXPECT_EQ(word("attr-post-ops:eltwise_relu:0.01"), kWord + "_bias_leakyrelu");
 }
 
 TEST(TracedConvolutionTest, OtherAttributesHaveAReason) {
@@ -74,7 +79,9 @@ TEST(TracedConvolutionTest, OtherAttributesHaveAReason) {
   EXPECT_THAT(reason("attr-post-ops:sum:0.5"), HasSubstr("no post-op sum"));
   EXPECT_THAT(reason("attr-post-ops:eltwise_bounded_relu:0"), HasSubstr("no post-op"));
   EXPECT_THAT(reason("attr-post-ops:eltwise_bounded_relu:-1"), HasSubstr("no post-op"));
-  EXPECT_THAT(reason("attr-post-ops:eltwise_swish:1"), HasSubstr("no post-op eltwise_swish"));
+  EXPECT_THAT(reason("attr-post-ops:eltwise_swish:2"), HasSubstr("no post-op eltwise_swish"));
+  EXPECT_THAT(reason("attr-post-ops:eltwise_swish:1:0:2"), HasSubstr("no post-op eltwise_swish"));
+  EXPECT_THAT(reason("attr-post-ops:eltwise_tanh+eltwise_relu"), HasSubstr("no post-op"));
   EXPECT_THAT(reason("attr-post-ops:binary_add:f32:2:ab"), HasSubstr("binary_add:f32:2:ab"));
   EXPECT_THAT(reason("attr-scales:src0:0:f32"), HasSubstr("attr-scales:src0:0:f32"));
   EXPECT_THAT(reason("attr-fpmath:bf16"), HasSubstr("attr-fpmath:bf16"));

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "kernels/activation/relu.h"
+#include "kernels/batchnorm/batchnorm.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/kernel/variant.h"
+#include "kernels/op/problem.h"
 #include "kernels/op/window.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
@@ -124,6 +127,34 @@ TEST(ConvOpTest, AReluIsAppliedLast) {
   EXPECT_EQ(fused.FusedWith(AddOp(plain.dst_shape(), 2, false)), nullptr);
 }
 
+TEST(ConvOpTest, AFunctionIsAppliedLast) {
+  const ConvOp plain(LopsidedExtents());
+  const auto fused = plain.FusedWith(UnaryOp("hard_swish", plain.dst_shape()));
+  ASSERT_NE(fused, nullptr);
+  EXPECT_EQ(fused->Problem(), plain.Problem() + "_hardswish");
+  EXPECT_EQ(ParseProblem("conv/" + fused->Problem())->Problem(), fused->Problem());
+  EXPECT_EQ(fused->FusedWith(ReluOp(plain.dst_shape())), nullptr);
+  EXPECT_EQ(fused->FoldedWith(BatchNormOp(plain.dst_shape())), nullptr);
+  EXPECT_FALSE(fused->AddsConstantLast());
+  // Other parameters than the defaults, another shape.
+  const UnaryFunction& swish = *FindUnaryFunction("swish");
+  EXPECT_EQ(plain.FusedWith(UnaryOp(swish, plain.dst_shape(), 2, 0)), nullptr);
+  EXPECT_EQ(plain.FusedWith(UnaryOp("swish", Shape{1, 2})), nullptr);
+  EXPECT_THROW(ConvOp(LopsidedExtents(), {.relu = true, .function = &swish}),
+               std::invalid_argument);
+}
+
+// x * sigmoid(x) at 2.5 and -0.5; oneDNN's result for the same sums is compared below.
+TEST(ConvReferenceTest, AppliesTheFunctionToTheSumWithItsBias) {
+  const ConvEpilogue epilogue{.bias = true, .function = FindUnaryFunction("swish")};
+  const auto op = std::make_shared<ConvOp>(ConvExtents{.k = 2}, epilogue);
+  const Values inputs = {{Arg::kSrc, {2}}, {Arg::kWeights, {1, -1}}, {Arg::kBias, {0.5, 1.5}}};
+  const Values results = ReferenceResults(RequestFor(op, {Pass::kForward}, 1), inputs);
+  ASSERT_EQ(results.at(Arg::kDst).size(), 2u);
+  EXPECT_NEAR(results.at(Arg::kDst)[0], 2.3103545, 1e-6);
+  EXPECT_NEAR(results.at(Arg::kDst)[1], -0.1887703, 1e-6);
+}
+
 TEST(ConvOpTest, ImpossibleGeometryIsRefused) {
   EXPECT_THROW(ConvOp({.h = 2, .w = 2, .r = 3, .s = 3}), std::invalid_argument);
   EXPECT_THROW(ConvOp({.n = 0, .h = 4, .w = 4}), std::invalid_argument);
@@ -164,6 +195,23 @@ TEST_P(ConvBackendTest, RandomShapesAgreeWithTheReference) {
     }
   }
   RecordProperty("compared", compared);
+}
+
+TEST_P(ConvBackendTest, FunctionsAgreeOnOneDnnAndAreRefusedElsewhere) {
+  Random random(7);
+  CheckOptions options;
+  options.may_refuse = !GetParam().starts_with("onednn");
+  for (const char* const name :
+       {"elu", "gelu", "gelu_tanh", "hard_swish", "leaky_relu", "mish", "swish", "tanh"}) {
+    ConvEpilogue epilogue = RandomEpilogue(random, /*may_add=*/false);
+    epilogue.relu = false;
+    epilogue.bound = 0;
+    epilogue.function = FindUnaryFunction(name);
+    const auto op = std::make_shared<ConvOp>(RandomGroupedConv(random), epilogue);
+    EXPECT_EQ(Check(op, Pass::kForward, 2, random.Seed(), options),
+              options.may_refuse ? Verdict::kRefused : Verdict::kAgrees)
+        << name;
+  }
 }
 
 TEST_P(ConvBackendTest, ExtremeShapesAgreeWithTheReference) {

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "bench/log/read/function_names.h"
 #include "kernels/op/registrations.h"
 
 namespace topdnn {
@@ -227,6 +228,18 @@ std::optional<float> TracedPostOp::ReluBound() const {
   const bool clips = name == "eltwise_clip" || name == "eltwise_clip_v2";
   if (clips && alpha == 0 && beta > 0) return static_cast<float>(beta);
   return std::nullopt;
+}
+
+const UnaryFunction* TracedPostOp::Function() const {
+  const UnaryFunction* const function = FindUnaryFunction(OwnName(UnaryFunctionNames(), name));
+  if (function == nullptr || NumberOr(2, 1) != 1) return nullptr;
+  // oneDNN 2 has no other constants of hard_swish, and writes 0. A log has six digits of a number.
+  if (function->name == "hard_swish" && NumberOr(0, 0) == 0 && NumberOr(1, 0) == 0) return function;
+  constexpr double kRounding = 1e-6;
+  const bool alpha = std::abs(NumberOr(0, 0) - static_cast<double>(function->alpha)) < kRounding;
+  const bool beta = std::abs(NumberOr(1, 0) - static_cast<double>(function->beta)) < kRounding;
+  return (alpha || function->parameters < 1) && (beta || function->parameters < 2) ? function
+                                                                                   : nullptr;
 }
 
 std::vector<TracedPostOp> RowReader::PostOps() const {

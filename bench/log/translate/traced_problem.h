@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "bench/log/read/trace.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/op/op.h"
 #include "kernels/tensor/tensor.h"
 
@@ -57,6 +58,9 @@ struct TracedPostOp {
   }
   // The bound of a ReLU, 0 for one without. Nothing if the post-op is no ReLU.
   std::optional<float> ReluBound() const;
+  // Another function, if it has its default parameters and its result is not scaled; otherwise
+  // null.
+  const UnaryFunction* Function() const;
 };
 
 // A row while it is translated. Every function throws NotTranslated if the row does not have what

@@ -92,8 +92,8 @@ void CheckOutputs(const RowReader& row, std::int64_t oh, std::int64_t ow) {
   }
 }
 
-// The post-ops of the row: at most a sum, and after it a ReLU with or without a bound. Throws
-// NotTranslated for others.
+// The post-ops of the row: at most a sum, and after it a ReLU with or without a bound, or another
+// function. Throws NotTranslated for others.
 ConvEpilogue EpilogueOf(const RowReader& row) {
   ConvEpilogue epilogue{.bias = row.HasTensor("bia")};
   const auto refuse = [&](const TracedPostOp& op) {
@@ -102,13 +102,15 @@ ConvEpilogue EpilogueOf(const RowReader& row) {
   };
   for (const TracedPostOp& op : row.PostOps()) {
     if (row.pass() != Pass::kForward) throw NotTranslated("a backward pass has no post-ops");
-    const bool last = epilogue.relu;
+    const bool last = epilogue.relu || epilogue.function != nullptr;
     if (op.name == "sum" && !epilogue.sum && !last && op.NumberOr(0, 1) == 1 &&
         op.NumberOr(1, 0) == 0) {
       epilogue.sum = true;
     } else if (const std::optional<float> bound = op.ReluBound(); bound && !last) {
       epilogue.relu = true;
       epilogue.bound = *bound;
+    } else if (const UnaryFunction* const function = op.Function(); function && !last) {
+      epilogue.function = function;
     } else {
       refuse(op);
     }

@@ -1,0 +1,102 @@
+// Inference of a convolution, its batch normalization and a function after it: one stage where
+// oneDNN fuses them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "networks/graph/builder.h"
+#include "networks/parameters/parameter_values.h"
+#include "networks/plan/check.h"
+#include "networks/planning/planner.h"
+
+namespace topdnn {
+namespace {
+
+Graph Block(Activation activation) {
+  NetworkBuilder net("block", {.batch = 2, .image = {16, 12, 12}, .classes = 5});
+  const ConvLayer layer{.outputs = 24, .kernel = 3, .padding = 1};
+  ValueId x = net.ConvNormActivation("conv", net.input(), layer, activation);
+  x = net.GlobalAveragePool("mean", x);
+  net.Dense("fc", x, 5);
+  return std::move(net).Take();
+}
+
+PlanRequest PlanOn(const std::string& backend, bool training) {
+  PlanRequest request;
+  request.backend = backend;
+  request.training = training;
+  return request;
+}
+
+std::vector<double> OutputOf(const Graph& graph, const PlanRequest& request) {
+  const auto plan = MakePlan(graph, request);
+  plan->Allocate();
+  WriteParameters(*plan, DrawnParameters(graph, 7));
+  const BufferId input = plan->Find(BufferRole::kInput);
+  std::vector<double> image(static_cast<std::size_t>(plan->buffers()[input].desc.shape.elements()));
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<double>(i % 17) / 8 - 1;
+  plan->Write(input, image);
+  plan->Run();
+  for (const StageCheck& check : CheckStages(*plan)) EXPECT_TRUE(check.agrees) << check.reason;
+  return plan->Read(plan->Find(BufferRole::kOutput));
+}
+
+// The stages that have the layer by themselves or fused.
+std::vector<std::string> StagesWith(const Plan& plan, const std::string& layer) {
+  std::vector<std::string> names;
+  for (const Stage& stage : plan.stages()) {
+    const auto& fused = stage.fused;
+    if (stage.name == layer || std::find(fused.begin(), fused.end(), layer) != fused.end()) {
+      names.push_back(stage.name);
+    }
+  }
+  return names;
+}
+
+class FusedFunctionTest : public testing::TestWithParam<std::pair<Activation, std::string>> {};
+
+TEST_P(FusedFunctionTest, GivesTheResultOfSeparateStagesInInference) {
+  const auto& [activation, layer] = GetParam();
+  const Graph graph = Block(activation);
+  PlanRequest request = PlanOn("onednn", /*training=*/false);
+  EXPECT_THAT(StagesWith(*MakePlan(graph, request), layer), testing::ElementsAre("conv"));
+  const std::vector<double> result = OutputOf(graph, request);
+  request.fuse = false;
+  EXPECT_THAT(StagesWith(*MakePlan(graph, request), layer), testing::ElementsAre(layer));
+  const std::vector<double> expected = OutputOf(graph, request);
+  ASSERT_EQ(result.size(), expected.size());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    EXPECT_NEAR(result[i], expected[i], 1e-4 * std::abs(expected[i]) + 1e-5) << i;
+  }
+}
+
+// A gradient of the function reads the sums, which a fused stage does not keep.
+TEST_P(FusedFunctionTest, HasAStageInTrainingAndOnOtherBackends) {
+  const auto& [activation, layer] = GetParam();
+  const Graph graph = Block(activation);
+  EXPECT_THAT(StagesWith(*MakePlan(graph, PlanOn("onednn", true)), layer),
+              testing::Contains(layer));
+  EXPECT_THAT(StagesWith(*MakePlan(graph, PlanOn("onednn", true)), layer),
+              testing::Not(testing::Contains("conv")));
+  EXPECT_THAT(StagesWith(*MakePlan(graph, PlanOn("eigen", false)), layer),
+              testing::ElementsAre(layer));
+}
+
+INSTANTIATE_TEST_SUITE_P(Functions, FusedFunctionTest,
+                         testing::Values(std::pair(Activation::kSwish, "conv.swish"),
+                                         std::pair(Activation::kHardSwish, "conv.hard_swish"),
+                                         std::pair(Activation::kGelu, "conv.gelu")),
+                         [](const auto& tested) {
+                           return "Function" + std::to_string(tested.index);
+                         });
+
+}  // namespace
+}  // namespace topdnn
