@@ -133,13 +133,6 @@ Topology TopologyOfHwloc(const CpuSet& set) {
   return topology;
 }
 
-const Cache* FindCache(const Topology& topology, int level) {
-  for (const Cache& cache : topology.caches) {
-    if (cache.level == level && cache.type != "instruction") return &cache;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Topology ReadTopology() {
@@ -187,6 +180,13 @@ std::vector<std::vector<int>> CpusByLastCache(
     }
   }
   return found;
+}
+
+const Cache* FindCache(const Topology& topology, int level) {
+  for (const Cache& cache : topology.caches) {
+    if (cache.level == level && cache.type != "instruction") return &cache;
+  }
+  return nullptr;
 }
 
 std::int64_t CacheSize(const Topology& topology, int level) {

@@ -54,7 +54,9 @@ std::vector<std::vector<int>> CpusByLastCache(
 // Pure.
 void AssumeCoreComplexCache(const Cpu& cpu, Topology* topology);
 
-// Size in bytes of the data or unified cache of a level; 0 if there is none.
+// The data or unified cache of a level; null if there is none.
+const Cache* FindCache(const Topology& topology, int level);
+// Its size in bytes; 0 if there is none.
 std::int64_t CacheSize(const Topology& topology, int level);
 // The highest reported level; 0 if there is none.
 int LastCacheLevel(const Topology& topology);

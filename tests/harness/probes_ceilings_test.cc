@@ -93,6 +93,26 @@ TEST(WorkingSet, FitsItsLevel) {
   EXPECT_EQ(note, "");
 }
 
+// A package of 64 cores in 8 complexes with 32 MiB each: the threads use up to 256 MiB of L3, and a
+// thread shares its own with 7 others at most.
+TEST(WorkingSet, IsBeyondAllLastCachesThatTheThreadsMayUse) {
+  constexpr std::size_t kMany = std::size_t{64} << 30;
+  Topology package = Caches(32 << 10, 1 << 20, 32 << 20);
+  package.caches.back().instances = 8;
+  package.caches.back().shared_by = 8;
+  std::string note;
+  EXPECT_EQ(WorkingSet(package, "dram", 64, kMany, note), 16U << 20);  // of 4 x 256 MiB
+  EXPECT_EQ(WorkingSet(package, "dram", 8, kMany, note), 128U << 20);
+  EXPECT_EQ(WorkingSet(package, "dram", 2, kMany, note), 128U << 20);  // of 4 x 64 MiB
+  EXPECT_EQ(WorkingSet(package, "dram", 1, kMany, note), 128U << 20);
+  EXPECT_EQ(WorkingSet(package, "llc", 64, kMany, note), 0U);  // 4 MiB a thread, 4 times its L2
+  EXPECT_EQ(WorkingSet(package, "llc", 4, kMany, note), 4U << 20);
+  note.clear();
+  // An eighth of the memory is less than twice the caches.
+  EXPECT_EQ(WorkingSet(package, "dram", 64, std::size_t{2} << 30, note), 4U << 20);
+  EXPECT_NE(note.find("L3 is reported as 256 MiB: partly cached"), std::string::npos) << note;
+}
+
 TEST(WorkingSet, GivesTheReasonForAMissingLevel) {
   constexpr std::size_t kMany = std::size_t{64} << 30;
   std::string note;
@@ -103,7 +123,7 @@ TEST(WorkingSet, GivesTheReasonForAMissingLevel) {
   EXPECT_NE(note, "");
   note.clear();
   // A cache larger than the memory that may be allocated: measured, with a note (partly cached).
-  EXPECT_EQ(WorkingSet(Caches(48 << 10, 2 << 20, 480 << 20), "dram", 1, kMany, note), 512U << 20);
+  EXPECT_EQ(WorkingSet(Caches(48 << 10, 2 << 20, 1200 << 20), "dram", 1, kMany, note), 2U << 30);
   EXPECT_NE(note.find("partly cached"), std::string::npos);
   note.clear();
   EXPECT_EQ(WorkingSet(Topology(), "l1", 1, kMany, note), 0U);
