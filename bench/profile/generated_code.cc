@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 
 #include "harness/files/small_file.h"
@@ -19,16 +18,14 @@ constexpr const char* kPerfMap = "2";
 
 }  // namespace
 
-GeneratedCode::GeneratedCode()
-    : path_("/tmp/perf-" + std::to_string(getpid()) + ".map"),
-      own_(std::getenv(kVariable) == nullptr) {
-  if (own_) setenv(kVariable, kPerfMap, 0);
+GeneratedCode::GeneratedCode() : path_("/tmp/perf-" + std::to_string(getpid()) + ".map") {
+  if (std::getenv(kVariable) != nullptr) return;
+  own_.emplace(path_);
+  setenv(kVariable, kPerfMap, 0);
 }
 
 GeneratedCode::~GeneratedCode() {
-  if (!own_) return;
-  unsetenv(kVariable);
-  std::remove(path_.c_str());
+  if (own_) unsetenv(kVariable);
 }
 
 std::string GeneratedCode::Names() const {

@@ -3,13 +3,16 @@
 #ifndef TOPDNN_BENCH_PROFILE_GENERATED_CODE_H_
 #define TOPDNN_BENCH_PROFILE_GENERATED_CODE_H_
 
+#include <optional>
 #include <string>
+
+#include "harness/files/atomic_file.h"
 
 namespace topdnn {
 
 // From its construction oneDNN lists the code that it generates in /tmp/perf-PID.map, if it has not
 // generated any before. The destructor removes the list, unless the variable DNNL_JIT_PROFILE asks
-// for one anyway.
+// for one anyway. A sudden end of the program (bench/command_line/sudden_end.h) removes it, too.
 class GeneratedCode {
  public:
   GeneratedCode();
@@ -22,7 +25,7 @@ class GeneratedCode {
 
  private:
   std::string path_;
-  bool own_;  // this object asked for the list
+  std::optional<RemovedFile> own_;  // this object asked for the list
 };
 
 }  // namespace topdnn

@@ -213,6 +213,13 @@ AtomicFile::~AtomicFile() {
   Forget(temporary_);
 }
 
+RemovedFile::RemovedFile(std::string path) : path_(std::move(path)) { Remember(path_); }
+
+RemovedFile::~RemovedFile() {
+  unlink(path_.c_str());
+  Forget(path_);
+}
+
 void RemoveTemporaryFiles() noexcept {
   for (const TemporaryName& name : temporary_names) {
     if (name.owner == getpid()) unlink(name.path.data());

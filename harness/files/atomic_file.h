@@ -54,6 +54,21 @@ class AtomicFile {
   int fd_ = -1;
 };
 
+// A temporary file of this process that something else writes, under a name that it chooses. Its
+// end and RemoveTemporaryFiles remove the file.
+class RemovedFile {
+ public:
+  explicit RemovedFile(std::string path);
+  ~RemovedFile();
+  RemovedFile(const RemovedFile&) = delete;
+  RemovedFile& operator=(const RemovedFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // Removes the temporary files of this process that exist now. For a signal handler that ends it:
 // no allocation, no lock.
 void RemoveTemporaryFiles() noexcept;

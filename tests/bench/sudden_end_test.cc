@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <string>
@@ -224,6 +225,8 @@ TEST(SuddenEndTest, AnInterruptEndsAtOnceAndLeavesNoFile) {
             EndOnInterrupt();
             if (asks) InterruptFlag();
             const AtomicFile file(path);
+            const RemovedFile of_a_library(path + ".map");
+            std::ofstream(of_a_library.path()) << "names\n";
             SayReady();
             SpinForever();
           },
