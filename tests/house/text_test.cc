@@ -120,6 +120,7 @@ TEST(TextTest, CommentsAndMessagesArePlainEnglish) {
                                            "tests/mutate",
                                            "tests/busy_neighbour",
                                            "tests/compare_same_build",
+                                           "tests/growth",
                                            "tests/CMakeLists.txt",
                                            "cmake/",
                                            "setup/",
