@@ -17,7 +17,9 @@
 #include "harness/measure/watched_run.h"
 #include "harness/results/validity.h"
 #include "harness/statistics/summary.h"
+#include "harness/text/text.h"
 #include "kernels/kernel/native.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/kernel/run_failure.h"
 
 namespace topdnn {
@@ -46,6 +48,22 @@ Alternative FindAlternative(const KernelProblem& problem, KernelCase& own, int t
   const std::vector<CandidateTimes> times = RaceCandidates(cases, names, kRaceSeconds);
   const Choice choice = ChooseCandidate(times);
   return {.name = names[choice.index], .time_ratio = 1 / choice.gain, .reason = {}};
+}
+
+// Unoptimized loops: "ref:any".
+bool IsReference(const std::string& implementation) { return implementation.starts_with("ref"); }
+
+// Why oneDNN computes the request with unoptimized loops: what it chooses if the layouts are free.
+std::string WhyUnoptimized(const std::string& backend, KernelRequest request) {
+  request.layouts.clear();
+  const KernelOrRefusal made = MakeKernel(backend, request);
+  const auto* const free = std::get_if<std::unique_ptr<Kernel>>(&made);
+  const std::string what = fmt::format(
+      "oneDNN has only unoptimized loops here for a {} {} in {}", request.op->kind(),
+      WordsOf(std::string(NameOf(request.execution.pass))), NameOf(request.execution.type));
+  if (free == nullptr || IsReference((*free)->implementation())) return what + " in any layouts";
+  return fmt::format("{} in the log's layouts; in layouts of its choice it has {}", what,
+                     (*free)->implementation());
 }
 
 std::string RowWords(const MeasuredRow& row) {
@@ -114,6 +132,7 @@ void MeasureRow(const TraceMeasuring& options, bool look_for_best, RowTopdown& t
   if (!cold) return;
   row.hot = std::move(hot->record);
   row.cold = std::move(cold->record);
+  if (row.ByReferenceLoops()) row.reason = WhyUnoptimized(backend, request);
   if (!IsSelectable(*row.problem->op)) return;
   if (look_for_best) {
     row.best = FindAlternative(problem, kernel, options.threads);
@@ -145,8 +164,7 @@ std::optional<double> RatioOf(const std::vector<MeasuredRow>& rows,
 bool MeasuredRow::ByOwnLoops() const { return hot && hot->backend == kNative; }
 
 bool MeasuredRow::ByReferenceLoops() const {
-  const auto is_reference = [](const std::string& name) { return name.starts_with("ref"); };
-  return hot && is_reference(hot->implementation) && !is_reference(row.implementation);
+  return hot && IsReference(hot->implementation) && !IsReference(row.implementation);
 }
 
 std::optional<double> MeasuredRow::HotSeconds() const { return Total(hot, row.count); }

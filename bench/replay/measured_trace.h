@@ -41,7 +41,7 @@ struct MeasuredRow {
   std::optional<TracedProblem> problem;
   std::optional<Record> hot;  // with times; absent: `reason` says why
   std::optional<Record> cold;
-  std::string reason;
+  std::string reason;   // also for ByReferenceLoops
   bool failed = false;  // the result was wrong, or the kernel failed
   Alternative best;
 

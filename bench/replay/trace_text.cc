@@ -124,30 +124,33 @@ std::string TopdownText(const MeasuredTrace& measured, bool all, const Style& st
   return TopdownTableText(report, style) + BoundsTable(report, style, "hot runs of");
 }
 
-// The reasons why rows have no measured time, with the framework's time of each.
+// The reasons why rows have no measured time or none that counts, with the framework's time of
+// each.
 std::string ReasonsText(const MeasuredTrace& measured, const Style& style) {
   struct Reason {
     std::string text;
+    bool marked = false;  // (ref)
     double seconds = 0;
     int rows = 0;
   };
   std::vector<Reason> reasons;
   for (const MeasuredRow& row : measured.rows) {
-    if (row.hot) continue;
+    if (row.hot && !row.ByReferenceLoops()) continue;
     const std::string text = (row.failed ? "FAILED: " : "") + OneLine(row.reason);
     const auto same = [&text](const Reason& reason) { return reason.text == text; };
     auto found = std::find_if(reasons.begin(), reasons.end(), same);
-    if (found == reasons.end()) found = reasons.insert(reasons.end(), {text});
+    if (found == reasons.end()) found = reasons.insert(reasons.end(), {text, row.hot.has_value()});
     found->seconds += row.row.seconds;
     ++found->rows;
   }
   std::string text;
   constexpr std::size_t kMostReasons = 10;
   for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
-    text += Wrap(
-        fmt::format("no measured time: {} ({}): {}", TimeText(reasons[i].seconds, style.unicode),
-                    Counted(reasons[i].rows, "row"), reasons[i].text),
-        style.width, 2);
+    text +=
+        Wrap(fmt::format("{}: {} ({}): {}", reasons[i].marked ? "marked (ref)" : "no measured time",
+                         TimeText(reasons[i].seconds, style.unicode),
+                         Counted(reasons[i].rows, "row"), reasons[i].text),
+             style.width, 2);
   }
   if (reasons.size() > kMostReasons) {
     text +=

@@ -85,6 +85,7 @@ std::string ConvOp::Problem() const {
   if (e.groups != 1) problem += fmt::format("g{}", e.groups);
   if (epilogue_.bias) problem += "_bias";
   if (epilogue_.sum) problem += "_sum";
+  if (epilogue_.narrow) problem += "_narrow";
   if (epilogue_.function != nullptr) problem += fmt::format("_{}", FlagOf(*epilogue_.function));
   return problem + SpellFusedRelu(epilogue_.relu, epilogue_.bound);
 }
@@ -100,7 +101,8 @@ Shape ConvOp::weights_shape() const {
 Shape ConvOp::dst_shape() const { return {extents_.n, extents_.k, extents_.oh(), extents_.ow()}; }
 
 std::vector<Operand> ConvOp::Operands(const Execution& execution) const {
-  const OperandTypes types = TypesOf(execution);
+  OperandTypes types = TypesOf(execution);
+  if (epilogue_.narrow && types.has_gradients) types.parameter = types.weights;
   if (execution.pass != Pass::kForward && !types.has_gradients) return {};
   const Shape bias{extents_.k};
   std::vector<Operand> operands;
@@ -225,6 +227,7 @@ std::shared_ptr<const Op> ParseConv(const ProblemWord& word) {
   e.groups = word.FieldOr('g', 1);
   ConvEpilogue epilogue{word.Flag("bias"), word.Flag("sum"), word.Flag("relu"),
                         word.NumberOr("bound", 0.0F)};
+  epilogue.narrow = word.Flag("narrow");
   for (const UnaryFunction& function : UnaryFunctions()) {
     if (word.Flag(FlagOf(function))) epilogue.function = &function;
   }

@@ -40,7 +40,8 @@ inline bool IsActivation(Arg arg) {
 inline bool IsWeights(Arg arg) { return arg == Arg::kWeights || arg == Arg::kDiffWeights; }
 
 // Applied to the sums of a convolution in the forward pass, in this order. In backward_weights
-// `bias` adds the operand diff_bias; the other fields have no effect in the backward passes.
+// `bias` adds the operand diff_bias; other fields than `narrow` have no effect in the backward
+// passes.
 struct ConvEpilogue {
   bool bias = true;
   bool sum = false;    // adds the previous content of dst
@@ -49,6 +50,9 @@ struct ConvEpilogue {
   // Another function instead of the ReLU, applied last, with its default parameters; null: none.
   // Its gradient needs the sums, which nothing keeps, so it is fused in inference only.
   const UnaryFunction* function = nullptr;
+  // In bf16 and f16 the bias and the gradients of weights and bias are of that type too, as in
+  // PyTorch, instead of f32. A gradient is then rounded once. No effect in other types.
+  bool narrow = false;
 
   bool operator==(const ConvEpilogue&) const = default;
 };
@@ -68,10 +72,10 @@ class ConvOp : public Op {
   const ConvEpilogue& epilogue() const { return epilogue_; }
 
   std::string_view kind() const override { return "conv"; }
-  // "n8c64h56w56k64r3s3u1v1p1q1_bias_relu" ("_relu_bound6", "_hardswish"), in the letters of
-  // DeepBench and MIOpen: strides u and v, leading padding p and q, trailing padding P and Q,
-  // dilation d and e, groups g. Trailing padding equal to the leading one, dilation 1 and one group
-  // are left out.
+  // "n8c64h56w56k64r3s3u1v1p1q1_bias_relu" ("_relu_bound6", "_hardswish", "_narrow"), in the
+  // letters of DeepBench and MIOpen: strides u and v, leading padding p and q, trailing padding P
+  // and Q, dilation d and e, groups g. Trailing padding equal to the leading one, dilation 1 and
+  // one group are left out.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*OH*OW*(C/G)*R*S in each pass; bias and epilogue are not counted.

@@ -43,7 +43,8 @@ bool ConvDepthwiseOp::Joins(const ConvOp& pointwise, const ConvOp& depthwise) {
   return first == PixelsOf(first) && (stride == 1 || stride == 2) &&
          depthwise.extents() == DepthwiseAfter(first, stride) && !pointwise.epilogue().sum &&
          !depthwise.epilogue().sum && pointwise.epilogue().function == nullptr &&
-         depthwise.epilogue().function == nullptr;
+         depthwise.epilogue().function == nullptr && !pointwise.epilogue().narrow &&
+         !depthwise.epilogue().narrow;
 }
 
 ConvDepthwiseOp::ConvDepthwiseOp(const ConvOp& pointwise, const ConvOp& depthwise)

@@ -167,8 +167,14 @@ TEST_F(TraceCommandTest, ARowOfUnoptimizedLoopsIsApart) {
   ASSERT_THAT(convolution["implementation"].get<std::string>(), testing::StartsWith("ref"));
   EXPECT_EQ(convolution["reference_loops"], true);
   EXPECT_EQ(reorder["reference_loops"], false);
+  EXPECT_EQ(reorder["reason"], nullptr);
+  const std::string reason = "oneDNN has only unoptimized loops here for a conv forward in f32";
+  EXPECT_THAT(convolution["reason"].get<std::string>(),
+              AllOf(StartsWith(reason + " in the log's layouts; in layouts of its choice it has "),
+                    Not(HasSubstr("ref"))));
   EXPECT_THAT(outcome.output,
               AllOf(HasSubstr("(ref)"), HasSubstr("oneDNN has only unoptimized loops"),
+                    HasSubstr("marked (ref): 500 µs (1 row): " + reason),
                     HasSubstr("rows with 50.0 % of the framework's time"),
                     Not(HasSubstr("faster variants would save"))));
   EXPECT_EQ(trace["saved_seconds"], 0);  // (a reorder has no variants)

@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "kernels/conv/conv.h"
 #include "tests/kernels/kernel_check.h"
@@ -106,6 +107,52 @@ TEST(ConvOneDnnTest, Bf16AgreesWithTheReference) {
     }
   }
   if (ran == 0) GTEST_SKIP() << "oneDNN has no bf16 convolution on this CPU";
+}
+
+// The sum of 259 ones. bf16 has eight bits: 259 lies between 129 * 2 and 130 * 2, and is rounded to
+// the even multiple, 260. Sums in bf16 would stop at 256.
+TEST(ConvOneDnnTest, ANarrowGradientIsRoundedOnce) {
+  for (const bool narrow : {false, true}) {
+    const auto op = std::make_shared<ConvOp>(ConvExtents{.n = 1, .c = 16, .h = 7, .w = 37, .k = 16},
+                                             ConvEpilogue{.bias = true, .narrow = narrow});
+    KernelOrRefusal offer =
+        MakeKernel("onednn", RequestFor(op, {Pass::kBackwardWeights, true, DataType::kBF16}, 2));
+    if (std::holds_alternative<Refusal>(offer)) {
+      GTEST_SKIP() << "oneDNN has no bf16 convolution on this CPU";
+    }
+    auto& kernel = *std::get<std::unique_ptr<Kernel>>(offer);
+    std::map<Arg, Tensor> tensors;
+    std::map<Arg, void*> memory;
+    for (const KernelOperand& operand : kernel.operands()) {
+      const Tensor& tensor = tensors[operand.arg] = Tensor(operand.desc);
+      const std::vector<double> ones(static_cast<std::size_t>(operand.desc.shape.elements()), 1.0);
+      FromDouble(ones, operand.desc, tensor.data());
+      memory[operand.arg] = tensor.data();
+    }
+    kernel.Prepare(memory);
+    kernel.Run();
+    for (const Arg arg : {Arg(Arg::kDiffWeights), Arg(Arg::kDiffBias)}) {
+      const TensorDesc& desc = kernel.Find(arg)->desc;
+      EXPECT_EQ(desc.type, narrow ? DataType::kBF16 : DataType::kF32);
+      for (const double value : ToDouble(desc, tensors.at(arg).data())) {
+        ASSERT_EQ(value, narrow ? 260 : 259) << NameOf(arg);
+      }
+    }
+  }
+}
+
+TEST(ConvOneDnnTest, NarrowParametersAgreeWithTheReference) {
+  const auto op = std::make_shared<ConvOp>(Layer(32, 48, 10, 3), ConvEpilogue{.narrow = true});
+  for (const std::string algorithm : {"", "in-f32"}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardWeights}) {
+      KernelRequest request = RequestFor(op, {pass, true, DataType::kBF16}, 2);
+      request.algorithm = algorithm;
+      CheckOptions options;
+      options.may_refuse = true;
+      EXPECT_NE(CheckAgainstReference("onednn", request, 4, options), Verdict::kDiffers)
+          << algorithm;
+    }
+  }
 }
 
 TEST(ConvOneDnnTest, Int8IsExact) {

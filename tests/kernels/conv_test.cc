@@ -127,6 +127,19 @@ TEST(ConvOpTest, AReluIsAppliedLast) {
   EXPECT_EQ(fused.FusedWith(AddOp(plain.dst_shape(), 2, false)), nullptr);
 }
 
+TEST(ConvOpTest, NarrowParametersHaveTheTypeOfTheWeights) {
+  const ConvOp op(LopsidedExtents(), {.bias = true, .relu = true, .narrow = true});
+  EXPECT_EQ(op.Problem(), ConvOp(LopsidedExtents()).Problem() + "_narrow_relu");
+  EXPECT_EQ(ParseProblem("conv/" + op.Problem())->Problem(), op.Problem());
+  const Execution gradient{Pass::kBackwardWeights, true, DataType::kBF16};
+  EXPECT_EQ(op.Find(gradient, Arg::kDiffWeights)->type, DataType::kBF16);
+  EXPECT_EQ(op.Find(gradient, Arg::kDiffBias)->type, DataType::kBF16);
+  EXPECT_EQ(op.Find({Pass::kForward, true, DataType::kBF16}, Arg::kBias)->type, DataType::kBF16);
+  EXPECT_EQ(ConvOp(LopsidedExtents()).Find(gradient, Arg::kDiffWeights)->type, DataType::kF32);
+  // Whole numbers are added as s32.
+  EXPECT_EQ(op.Find({Pass::kForward, true, DataType::kU8}, Arg::kBias)->type, DataType::kS32);
+}
+
 TEST(ConvOpTest, AFunctionIsAppliedLast) {
   const ConvOp plain(LopsidedExtents());
   const auto fused = plain.FusedWith(UnaryOp("hard_swish", plain.dst_shape()));

@@ -118,6 +118,18 @@ ConvEpilogue EpilogueOf(const RowReader& row) {
   return epilogue;
 }
 
+// Whether the bias or the gradient of the weights is in bf16 or f16: a framework may store it so.
+bool HasNarrowParameters(const RowReader& row) {
+  const auto narrow = [&](std::string_view name) {
+    if (!row.HasTensor(name)) return false;
+    const DataType type = row.TypeOf(row.Tensor(name, 0));
+    return type == DataType::kBF16 || type == DataType::kF16;
+  };
+  if (row.pass() == Pass::kBackwardData) return false;
+  const bool gradient = row.pass() == Pass::kBackwardWeights;
+  return narrow("bia") || narrow("diff_bia") || (gradient && (narrow("wei") || narrow("diff_wei")));
+}
+
 // Refuses what a convolution over any axes does not have.
 void CheckPlainConvolution(const RowReader& row, std::string_view what) {
   if (row.HasTensor("bia") || row.HasTensor("diff_bia")) {
@@ -201,7 +213,9 @@ TracedProblem ConvOf(const RowReader& row) {
   e.dilation_w = row.NumberOr("dw", 0) + 1;
   ReadWindow(row, e.dilation_h, e.dilation_w, e);
   TracedProblem problem;
-  problem.op = std::make_shared<ConvOp>(e, EpilogueOf(row));
+  ConvEpilogue epilogue = EpilogueOf(row);
+  epilogue.narrow = HasNarrowParameters(row);
+  problem.op = std::make_shared<ConvOp>(e, epilogue);
   CheckOutputs(row, e.oh(), e.ow());
   problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
   if (!problem.op->Has(problem.execution)) return problem;
