@@ -100,6 +100,23 @@ TEST(TracedConvolutionTest, GroupsDilationAndPaddingAreRead) {
               HasSubstr("conv/n1c16h15w16k16r3s3u2v2p2q0P2Q1d2e1 forward"));
 }
 
+// A framework may keep the bias and the gradients of the weights in f32 or in the type of src.
+TEST(TracedConvolutionTest, ParametersInBf16AreNarrow) {
+  const auto problem = [](const std::string& prop_kind, const std::string& wei,
+                          const std::string& bia) {
+    return TranslateFields(Convolution(prop_kind, "src_bf16::blocked:abcd:f0 wei_" + wei +
+                                                      "::blocked:abcd:f0 bia_" + bia +
+                                                      "::blocked:a:f0 dst_bf16::blocked:abcd:f0"));
+  };
+  const std::string tags = " backward_weights type=bf16 mode=train src=abcd diff_weights=abcd ";
+  EXPECT_THAT(problem("forward_training", "bf16", "f32"), HasSubstr("_bias forward type=bf16"));
+  EXPECT_THAT(problem("forward_training", "bf16", "bf16"),
+              HasSubstr("_bias_narrow forward type=bf16"));
+  EXPECT_THAT(problem("backward_weights", "f32", "f32"), HasSubstr("_bias" + tags));
+  EXPECT_THAT(problem("backward_weights", "bf16", "bf16"), HasSubstr("_bias_narrow" + tags));
+  EXPECT_THAT(problem("backward_weights", "bf16", "f32"), HasSubstr("bia is f32, and topdnn's"));
+}
+
 TEST(TracedConvolutionTest, WinogradKeepsItsWeightsOpaque) {
   std::string opaque = kTensors;
   opaque.replace(opaque.find("wei_f32::blocked:ABcd16b16a"), 27, "wei_f32::wino:");

@@ -143,16 +143,20 @@ TEST(ConvOneDnnTest, ANarrowGradientIsRoundedOnce) {
 
 TEST(ConvOneDnnTest, NarrowParametersAgreeWithTheReference) {
   const auto op = std::make_shared<ConvOp>(Layer(32, 48, 10, 3), ConvEpilogue{.narrow = true});
+  int ran = 0;
   for (const std::string algorithm : {"", "in-f32"}) {
     for (const Pass pass : {Pass::kForward, Pass::kBackwardWeights}) {
       KernelRequest request = RequestFor(op, {pass, true, DataType::kBF16}, 2);
       request.algorithm = algorithm;
       CheckOptions options;
       options.may_refuse = true;
-      EXPECT_NE(CheckAgainstReference("onednn", request, 4, options), Verdict::kDiffers)
-          << algorithm;
+      const Verdict verdict = CheckAgainstReference("onednn", request, 4, options);
+      EXPECT_NE(verdict, Verdict::kDiffers) << algorithm;
+      ran += verdict == Verdict::kAgrees ? 1 : 0;
     }
   }
+  if (ran == 0) GTEST_SKIP() << "oneDNN has no bf16 convolution on this CPU";
+  EXPECT_EQ(ran, 4);
 }
 
 TEST(ConvOneDnnTest, Int8IsExact) {
