@@ -14,9 +14,7 @@
 #include "harness/exact/mappings.h"
 #include "harness/exact/threads.h"
 
-extern "C" void TopdnnExactSlowPath();
-extern "C" void TopdnnExactQuick();
-extern "C" void TopdnnExactCareful();
+extern "C" void TopdnnExactSlowPath(), TopdnnExactQuick(), TopdnnExactCareful();
 extern "C" void TopdnnExactEnter(std::uint64_t argument, const std::uint8_t* code,
                                  std::uint64_t* entry_rsp);
 

@@ -19,15 +19,10 @@
 #include "harness/exact/state.h"
 
 extern "C" {
-void TopdnnExactOnSignal();
-void TopdnnExactOnSignalBlocked();
-void TopdnnExactReturn();
-void TopdnnExactRestorer();
-void TopdnnExactCareful();  // dispatch.cc
-void TopdnnExactEnter();    // up to TopdnnExactLeft, in context.cc
-void TopdnnExactBegin();
-void TopdnnExactCall();
-void TopdnnExactLeft();
+void TopdnnExactOnSignal(), TopdnnExactOnSignalBlocked(), TopdnnExactReturn(),
+    TopdnnExactRestorer();
+void TopdnnExactCareful();                                      // dispatch.cc
+void TopdnnExactBegin(), TopdnnExactCall(), TopdnnExactLeft();  // context.cc
 struct TopdnnExactHandling {
   topdnn::Context* context;  // null: run natively
   std::uint64_t handler;
@@ -142,7 +137,7 @@ bool LeaveEdge(Context* c, ucontext_t* state) {
     state =
         PointerTo<ucontext_t>(static_cast<std::uint64_t>(state->uc_mcontext.gregs[REG_RSP]) + 8);
   }
-  if (!in(TopdnnExactEnter, TopdnnExactLeft)) return false;
+  if (!in(TopdnnExactCall, TopdnnExactLeft)) return false;
   c->entry_rsp = 0;
   auto& rip = state->uc_mcontext.gregs[REG_RIP];
   if (in(TopdnnExactCall, TopdnnExactStop)) rip = static_cast<greg_t>(AddressOf(&TopdnnExactBegin));
