@@ -24,6 +24,7 @@
 
 #include "harness/machine/child_trial.h"
 #include "harness/machine/cpu.h"
+#include "harness/text/nested_json.h"
 #include "harness/text/one_line.h"
 #include "kernels/check/fenced_memory.h"
 #include "kernels/kernel/registry.h"
@@ -200,7 +201,7 @@ std::string ThisMachine() {
 
 // The file's content; empty if it is not such a file, which the next update replaces.
 Json Parse(const std::optional<std::string>& text) {
-  Json json = Json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
+  Json json = ParseForeignJson<Json>(text.value_or(""));
   const bool known = json.is_object() && json.value("schema", Json()) == Json(kSchema) &&
                      json.value("machines", Json()).is_object();
   return known ? json : Json{{"schema", kSchema}, {"machines", Json::object()}};

@@ -14,6 +14,7 @@
 
 #include "bench/machine/libraries.h"
 #include "bench/workload/network_source.h"
+#include "harness/text/nested_json.h"
 #include "harness/user_cache/remembered_best.h"
 #include "kernels/plugin/plugins.h"
 
@@ -72,7 +73,7 @@ std::set<std::string> BuildIds() {
 
 // The entries of the file, the latest first; none if it is damaged.
 Json EntriesIn(const std::optional<std::string>& text) {
-  Json entries = Json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
+  Json entries = ParseForeignJson<Json>(text.value_or(""));
   return entries.is_array() ? entries : Json::array();
 }
 

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "harness/text/nested_json.h"
+
 namespace topdnn {
 
 namespace {
@@ -51,7 +53,7 @@ std::optional<FormCost> CostFrom(const FormJson& json) {
 FormJson ParseFile(const std::optional<std::string>& text) {
   FormJson empty = {{"schema", kFormSchema}, {"cpus", FormJson::object()}};
   if (!text) return empty;
-  FormJson json = FormJson::parse(*text, nullptr, /*allow_exceptions=*/false);
+  FormJson json = ParseForeignJson<FormJson>(*text);
   const bool known = json.is_object() &&
                      json.value("schema", FormJson()) == FormJson(kFormSchema) &&
                      json.value("cpus", FormJson()).is_object();

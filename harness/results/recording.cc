@@ -10,6 +10,7 @@
 
 #include "harness/files/input_file.h"
 #include "harness/text/errors.h"
+#include "harness/text/nested_json.h"
 #include "harness/text/one_line.h"
 
 namespace topdnn {
@@ -20,8 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
-// The range in which a number of the file must be.
-// By default what a count of 64 bits can be: a larger number would become infinite in a sum.
+// The range of a number. By default that of 64 bits: a larger one would be infinite in a sum.
 struct Range {
   double least = 0;
   double most = 0x1p64;
@@ -473,7 +473,7 @@ std::string FormatRecording(const Recording& recording) {
 }
 
 Recording ParseRecording(std::string_view text, const std::string& where) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = ParseForeignJson<Json>(text);
   const Node root(json, where);
   if (!json.is_object()) root.Refuse("not a JSON object, or incomplete");
   const std::int64_t version = root["topdnn_recording"].Whole();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/text/nested_json.h"
 #include "harness/topdown/metric.h"
 #include "harness/topdown/perf_stat.h"
 
@@ -98,8 +99,8 @@ class JsonReader {
   }
 
   void Read(std::string_view text, int line) {
-    nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
-    if (object.is_discarded()) object = nlohmann::json::parse(Corrected(text), nullptr, false);
+    nlohmann::json object = ParseForeignJson<nlohmann::json>(text);
+    if (object.is_discarded()) object = ParseForeignJson<nlohmann::json>(Corrected(text));
     if (!object.is_object()) Refuse(line);
     CountOrigin origin = {.interval = TextOf(object, "interval"), .run = run_};
     for (const char* part :

@@ -11,6 +11,7 @@
 
 #include "harness/machine/cpu_set.h"
 #include "harness/probes/ceiling_verdict.h"
+#include "harness/text/nested_json.h"
 
 namespace topdnn {
 namespace {
@@ -43,7 +44,7 @@ std::optional<double> NumberAt(const Json& json, const char* key) {
 Json Parse(const std::optional<std::string>& text) {
   Json empty = {{"schema", kSchema}, {"machines", Json::object()}};
   if (!text) return empty;
-  Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  Json json = ParseForeignJson<Json>(*text);
   const bool known = json.is_object() && json.value("schema", Json()) == Json(kSchema) &&
                      json.value("machines", Json()).is_object();
   return known ? json : empty;

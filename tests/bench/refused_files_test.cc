@@ -1,5 +1,5 @@
 // Unsuitable files: pipes, links, the input as the output, names with control characters,
-// impossible recordings.
+// impossible recordings, JSON that is nested too deeply.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +15,17 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/kernel_trials.h"
+#include "bench/studies/compare/exact_comparison.h"
+#include "bench/studies/cosched/cosched_measure.h"
+#include "bench/studies/results/result_file.h"
+#include "bench/studies/results/result_store.h"
+#include "bench/validation/known_checks.h"
+#include "harness/hot/known_form_costs.h"
+#include "harness/results/recording.h"
+#include "harness/text/nested_json.h"
+#include "harness/topdown/event_file.h"
+#include "harness/user_cache/remembered_best.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 
@@ -199,6 +210,51 @@ TEST_F(RefusedFileTest, AnImpossibleRecordingIsInvalidOrRefused) {
     ExpectRefused("profile lenet5 --infer --batch 2 --counters replay:absurd.json",
                   "must be 1 to 4096");
   }
+}
+
+// JSON of a hundred thousand brackets overflowed the stack of every reader that copied, compared or
+// wrote its values.
+const std::string kDeep = std::string(100'000, '[') + std::string(100'000, ']');
+
+TEST(NestedJsonTest, CountsBracketsOutsideOfStrings) {
+  const std::string open(200, '[');
+  EXPECT_FALSE(NestedTooDeeply(open));
+  EXPECT_TRUE(NestedTooDeeply(open + "{"));
+  EXPECT_TRUE(NestedTooDeeply(open + R"("a\\"{)"));
+  EXPECT_FALSE(NestedTooDeeply(open + R"("a\"{")"));
+  EXPECT_FALSE(NestedTooDeeply(open + "][]["));
+  EXPECT_EQ(ParseForeignJson<nlohmann::json>(R"({"a": [1]})"), nlohmann::json({{"a", {1}}}));
+  EXPECT_TRUE(ParseForeignJson<nlohmann::json>(kDeep).is_discarded());
+}
+
+TEST(NestedJsonTest, ResultsAreRefused) {
+  const TestFolder folder;
+  const std::string result =
+      folder.Write("result.json", R"({"schema":1,"stages":[],"step":)" + kDeep + "}");
+  EXPECT_THROW(ReadResult(result), UsageError);
+  EXPECT_THROW(CompareExact(ReadBaseline(result), ReadBaseline(result)), UsageError);
+  EXPECT_THROW(ReadSpeedModel(folder.Write("speeds", R"({"curves":)" + kDeep + "}")), UsageError);
+  folder.Write("topdnn-store.json", R"({"topdnn_store":)" + kDeep + "}");
+  EXPECT_THROW(ResultStore::Open(folder.path()), UsageError);
+  EXPECT_THROW(ParseRecording(R"({"topdnn_recording":1,"machine":)" + kDeep + "}", "r"),
+               InputError);
+  EXPECT_THROW(ParseRecordedCounts(R"({"counter-value":)" + kDeep + "}", "c"), InputError);
+}
+
+TEST(NestedJsonTest, CachesAreReplaced) {
+  const TestFolder folder;
+  const CacheFolder cache(folder.path());
+  const std::string machines = R"({"schema":1,"machines":{"m":)" + kDeep + "}}";
+  folder.Write(kBestFile, machines);
+  EXPECT_EQ(UpdateRememberedBest(cache, "machine", {{"rate", 1, 0.1}}), "");
+  EXPECT_TRUE(ReadRememberedBest(cache, "machine").contains("rate"));
+  folder.Write(kTrialsFile, machines);
+  KernelTrials(cache, "m");
+  folder.Write(kChecksFile, R"([{"key":)" + kDeep + "}]");
+  WriteKnownChecks(cache, "key", {{.name = "stage"}});
+  EXPECT_TRUE(ReadKnownChecks(cache, "key"));
+  folder.Write(kFormCostsFile, R"({"schema":1,"cpus":{"c":)" + kDeep + "}}");
+  EXPECT_EQ(StoreFormCosts(cache, {}, {}), "");
 }
 
 }  // namespace

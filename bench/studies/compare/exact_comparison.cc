@@ -11,6 +11,7 @@
 #include "bench/command_line/command.h"
 #include "bench/formats/whole_file.h"
 #include "bench/profile/exact_counts.h"
+#include "harness/text/nested_json.h"
 #include "harness/text/one_line.h"
 #include "harness/text/text.h"
 
@@ -291,7 +292,7 @@ std::vector<std::string> Exceeded(const ExactComparison& comparison, const Growt
 }
 
 Baseline ReadBaseline(const std::string& path) {
-  return {path, Json::parse(ReadWholeFile(path, kMostBytes), nullptr, /*allow_exceptions=*/false)};
+  return {path, ParseForeignJson<Json>(ReadWholeFile(path, kMostBytes))};
 }
 
 ExactComparison CompareExact(const Baseline& a, const Baseline& b) {

@@ -10,6 +10,7 @@
 #include "bench/studies/cosched/cosched_measure.h"
 #include "harness/files/input_file.h"
 #include "harness/report/json.h"
+#include "harness/text/nested_json.h"
 #include "harness/text/one_line.h"
 
 namespace topdnn {
@@ -110,7 +111,7 @@ SpeedModel ReadSpeedModel(const std::string& path) {
   const std::string text = ReadInputFile(
       path, {.most_bytes = kMostBytes, .smaller = "write fewer curves"},
       [&](const std::string& why) { throw UsageError(fmt::format("{}: {}", OneLine(path), why)); });
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = ParseForeignJson<Json>(text);
   const Reader reader(json, path);
   if (json.is_discarded()) reader.Refuse("is not JSON");
   SpeedModel model;

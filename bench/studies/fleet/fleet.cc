@@ -13,6 +13,7 @@
 #include "bench/studies/results/result_file.h"
 #include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
+#include "harness/text/nested_json.h"
 #include "harness/text/one_line.h"
 
 namespace topdnn {
@@ -105,7 +106,7 @@ Fleet ReadFleet(const std::string& study) {
     throw UsageError(fmt::format("{}: there is no {}: `topdnn fleet submit STUDY` makes it",
                                  OneLine(study), kFleetFile));
   }
-  const Json json = Json::parse(ReadWholeFile(file, kMostPlanBytes), nullptr, false);
+  const Json json = ParseForeignJson<Json>(ReadWholeFile(file, kMostPlanBytes));
   try {
     if (json.at("schema") != kResultSchema) throw UsageError("");
     Fleet fleet{.folder = folder,

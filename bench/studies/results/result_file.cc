@@ -12,6 +12,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/formats/whole_file.h"
+#include "harness/text/nested_json.h"
 
 namespace topdnn {
 
@@ -89,8 +90,7 @@ ResultFile ReadResult(const std::string& path) {
     result.path = path;
     return result;
   }
-  Json json =
-      Json::parse(ReadWholeFile(path, kMostResultBytes), nullptr, /*allow_exceptions=*/false);
+  Json json = ParseForeignJson<Json>(ReadWholeFile(path, kMostResultBytes));
   if (json.is_discarded()) {
     throw UsageError(
         fmt::format("{}: not JSON, or truncated: give a file that topdnn wrote with --json", path));

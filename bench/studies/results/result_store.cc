@@ -19,6 +19,7 @@
 #include "bench/studies/results/result_file.h"
 #include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
+#include "harness/text/nested_json.h"
 
 namespace topdnn {
 
@@ -107,7 +108,7 @@ ResultStore ResultStore::Open(const fs::path& folder) {
                     "with --store",
                     folder.string(), kMarker));
   }
-  const Json json = Json::parse(ReadWholeFile(marker, kMostStoredBytes), nullptr, false);
+  const Json json = ParseForeignJson<Json>(ReadWholeFile(marker, kMostStoredBytes));
   const auto version = json.is_object() ? json.find(kVersionKey) : json.end();
   if (version == json.end() || *version != kStoreVersion) {
     throw UsageError(fmt::format("{}: is not a store of version {}: use the topdnn that made it",
@@ -190,7 +191,7 @@ std::string ResultStore::MachineOf(const std::string& id) const {
   std::error_code none;
   const fs::path file = folder_ / kRuns / id / kStored;
   if (!fs::exists(file, none)) return "";
-  return TextAt(Json::parse(ReadWholeFile(file, kMostStoredBytes), nullptr, false), "machine");
+  return TextAt(ParseForeignJson<Json>(ReadWholeFile(file, kMostStoredBytes)), "machine");
 }
 
 std::vector<std::string> ResultStore::Add(const std::string& path) const {
