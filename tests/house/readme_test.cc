@@ -48,6 +48,11 @@ TEST(DocumentsTest, EachPageOfDocsIsLinkedFromTheReadme) {
   }
 }
 
+TEST(DocumentsTest, ThePictureOfTheReadmeIsSmall) {
+  EXPECT_NE(ReadSource("README.md").text.find("](docs/page.png)"), std::string::npos);
+  EXPECT_LT(std::filesystem::file_size(TOPDNN_SOURCE_DIR "/docs/page.png"), 200'000u);
+}
+
 TEST(ShellBlocksTest, FindsCommandsOnlyInShBlocks) {
   EXPECT_THAT(ShellCommands("text\n"
                             "```sh\n"

@@ -12,6 +12,7 @@ namespace topdnn {
 std::vector<std::string> DocumentPaths() {
   std::vector<std::string> pages;
   for (const auto& file : std::filesystem::directory_iterator(TOPDNN_SOURCE_DIR "/docs")) {
+    if (file.path().extension() != ".md") continue;  // the picture of a page
     pages.push_back("docs/" + file.path().filename().string());
   }
   std::sort(pages.begin(), pages.end());
