@@ -11,7 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/log/read/function_names.h"
 #include "bench/log/read/trace.h"
 #include "bench/log/translate/traced_problem.h"
 
@@ -81,16 +80,6 @@ class RowMaker {
   // Bound 0: none.
   void AddRelu(float bound) {
     AddPostOp(bound == 0 ? "eltwise_relu" : fmt::format("eltwise_clip:0:{}", bound));
-  }
-
-  // With its default parameters.
-  void AddFunction(const UnaryFunction& function) {
-    const std::string_view name = NameInLog(UnaryFunctionNames(), function.name);
-    if (name.empty()) throw NotTranslated(fmt::format("oneDNN has no {}", function.name));
-    std::string post_op(name);
-    if (function.parameters > 0) post_op += fmt::format(":{}", function.alpha);
-    if (function.parameters > 1) post_op += fmt::format(":{}", function.beta);
-    AddPostOp(post_op);
   }
 
   // The sources and the result of a product, or their gradients, with the layout of the weights.

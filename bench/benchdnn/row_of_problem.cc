@@ -44,6 +44,21 @@ std::string WindowText(const Extents& e, std::int64_t dilation_h, std::int64_t d
                      dilation_w - 1, e.pad_left);
 }
 
+// The name of a function in a log.
+std::string_view Named(std::span<const FunctionNames> names, std::string_view own) {
+  const std::string_view name = NameInLog(names, own);
+  if (name.empty()) throw NotTranslated(fmt::format("oneDNN has no {}", own));
+  return name;
+}
+
+// "eltwise_swish:1": a function with its default parameters.
+std::string PostOpOf(const UnaryFunction& function) {
+  std::string post_op(Named(UnaryFunctionNames(), function.name));
+  if (function.parameters > 0) post_op += fmt::format(":{}", function.alpha);
+  if (function.parameters > 1) post_op += fmt::format(":{}", function.beta);
+  return post_op;
+}
+
 void ConvRow(const ConvOp& op, RowMaker& maker) {
   const ConvExtents& e = op.extents();
   const std::string& algorithm = maker.problem().algorithm;
@@ -59,7 +74,7 @@ void ConvRow(const ConvOp& op, RowMaker& maker) {
   const ConvEpilogue& epilogue = op.epilogue();
   if (epilogue.sum) maker.AddPostOp("sum");
   if (epilogue.relu) maker.AddRelu(epilogue.bound);
-  if (epilogue.function != nullptr) maker.AddFunction(*epilogue.function);
+  if (epilogue.function != nullptr) maker.AddPostOp(PostOpOf(*epilogue.function));
 }
 
 void InnerProductRow(const InnerProductOp& op, RowMaker& maker) {
@@ -261,13 +276,6 @@ void SigmoidRow(const SigmoidOp& op, RowMaker& maker) {
 
 void HardSigmoidRow(const HardSigmoidOp& op, RowMaker& maker) {
   EltwiseRow(op, "hardsigmoid", op.alpha(), op.beta(), maker);
-}
-
-// The name of a function in a log.
-std::string_view Named(std::span<const FunctionNames> names, std::string_view own) {
-  const std::string_view name = NameInLog(names, own);
-  if (name.empty()) throw NotTranslated(fmt::format("oneDNN has no {}", own));
-  return name;
 }
 
 void UnaryRow(const UnaryOp& op, RowMaker& maker) {

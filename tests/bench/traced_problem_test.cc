@@ -82,6 +82,7 @@ TEST(TracedConvolutionTest, OtherAttributesHaveAReason) {
   EXPECT_THAT(reason("attr-post-ops:eltwise_swish:2"), HasSubstr("no post-op eltwise_swish"));
   EXPECT_THAT(reason("attr-post-ops:eltwise_swish:1:0:2"), HasSubstr("no post-op eltwise_swish"));
   EXPECT_THAT(reason("attr-post-ops:eltwise_tanh+eltwise_relu"), HasSubstr("no post-op"));
+  EXPECT_THAT(reason("attr-post-ops:eltwise_soft_relu:2"), HasSubstr("no post-op eltwise_soft"));
   EXPECT_THAT(reason("attr-post-ops:binary_add:f32:2:ab"), HasSubstr("binary_add:f32:2:ab"));
   EXPECT_THAT(reason("attr-scales:src0:0:f32"), HasSubstr("attr-scales:src0:0:f32"));
   EXPECT_THAT(reason("attr-fpmath:bf16"), HasSubstr("attr-fpmath:bf16"));

@@ -15,6 +15,7 @@
 #include "networks/parameters/parameter_values.h"
 #include "networks/plan/check.h"
 #include "networks/planning/planner.h"
+#include "tests/networks/small_network.h"
 
 namespace topdnn {
 namespace {
@@ -41,13 +42,6 @@ Graph Block(bool normalized, bool is_read_twice) {
   return std::move(net).Take();
 }
 
-PlanRequest RequestOn(const std::string& backend, bool training) {
-  PlanRequest request;
-  request.backend = backend;
-  request.training = training;
-  return request;
-}
-
 std::unique_ptr<Plan> MakeFilled(const Graph& graph, const PlanRequest& request) {
   auto plan = MakePlan(graph, request);
   plan->Allocate();
@@ -61,10 +55,7 @@ std::unique_ptr<Plan> MakeFilled(const Graph& graph, const PlanRequest& request)
     }
   }
   WriteParameters(*plan, values);
-  const BufferId input = plan->Find(BufferRole::kInput);
-  std::vector<double> image(static_cast<std::size_t>(plan->buffers()[input].desc.shape.elements()));
-  for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<double>(i % 17) / 8 - 1;
-  plan->Write(input, image);
+  WriteRamp(*plan);
   return plan;
 }
 

@@ -16,6 +16,7 @@
 #include "networks/parameters/parameter_values.h"
 #include "networks/plan/check.h"
 #include "networks/planning/planner.h"
+#include "tests/networks/small_network.h"
 
 namespace topdnn {
 namespace {
@@ -31,21 +32,11 @@ Graph Block(Activation activation, bool normalized = true) {
   return std::move(net).Take();
 }
 
-PlanRequest PlanOn(const std::string& backend, bool training) {
-  PlanRequest request;
-  request.backend = backend;
-  request.training = training;
-  return request;
-}
-
 std::vector<double> OutputOf(const Graph& graph, const PlanRequest& request) {
   const auto plan = MakePlan(graph, request);
   plan->Allocate();
   WriteParameters(*plan, DrawnParameters(graph, 7));
-  const BufferId input = plan->Find(BufferRole::kInput);
-  std::vector<double> image(static_cast<std::size_t>(plan->buffers()[input].desc.shape.elements()));
-  for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<double>(i % 17) / 8 - 1;
-  plan->Write(input, image);
+  WriteRamp(*plan);
   plan->Run();
   for (const StageCheck& check : CheckStages(*plan)) EXPECT_TRUE(check.agrees) << check.reason;
   return plan->Read(plan->Find(BufferRole::kOutput));
@@ -68,7 +59,7 @@ class FusedFunctionTest : public testing::TestWithParam<std::pair<Activation, st
 TEST_P(FusedFunctionTest, GivesTheResultOfSeparateStagesInInference) {
   const auto& [activation, layer] = GetParam();
   const Graph graph = Block(activation);
-  PlanRequest request = PlanOn("onednn", /*training=*/false);
+  PlanRequest request = RequestOn("onednn", /*training=*/false);
   EXPECT_THAT(StagesWith(*MakePlan(graph, request), layer), testing::ElementsAre("conv"));
   const std::vector<double> result = OutputOf(graph, request);
   request.fuse = false;
@@ -84,11 +75,11 @@ TEST_P(FusedFunctionTest, GivesTheResultOfSeparateStagesInInference) {
 TEST_P(FusedFunctionTest, HasAStageInTrainingAndOnOtherBackends) {
   const auto& [activation, layer] = GetParam();
   const Graph graph = Block(activation, /*normalized=*/false);
-  EXPECT_THAT(StagesWith(*MakePlan(graph, PlanOn("onednn", true)), layer),
+  EXPECT_THAT(StagesWith(*MakePlan(graph, RequestOn("onednn", true)), layer),
               testing::Contains(layer));
-  EXPECT_THAT(StagesWith(*MakePlan(graph, PlanOn("onednn", true)), layer),
+  EXPECT_THAT(StagesWith(*MakePlan(graph, RequestOn("onednn", true)), layer),
               testing::Not(testing::Contains("conv")));
-  EXPECT_THAT(StagesWith(*MakePlan(graph, PlanOn("eigen", false)), layer),
+  EXPECT_THAT(StagesWith(*MakePlan(graph, RequestOn("eigen", false)), layer),
               testing::ElementsAre(layer));
 }
 

@@ -11,6 +11,7 @@
 #include "networks/graph/builder.h"
 #include "networks/parameters/parameter_values.h"
 #include "networks/planning/planner.h"
+#include "tests/networks/small_network.h"
 
 namespace topdnn {
 namespace {
@@ -49,10 +50,7 @@ std::unique_ptr<Plan> MakeInference(const Graph& graph, const std::string& backe
 }
 
 std::vector<double> ResultOf(Plan& plan) {
-  const BufferId input = plan.Find(BufferRole::kInput);
-  std::vector<double> image(static_cast<std::size_t>(plan.buffers()[input].desc.shape.elements()));
-  for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<double>(i % 17) / 8 - 1;
-  plan.Write(input, image);
+  WriteRamp(plan);
   plan.Run();
   return plan.Read(plan.Find(BufferRole::kOutput));
 }

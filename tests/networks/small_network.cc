@@ -57,6 +57,20 @@ std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request, Pa
   return plan;
 }
 
+PlanRequest RequestOn(const std::string& backend, bool training) {
+  PlanRequest request;
+  request.backend = backend;
+  request.training = training;
+  return request;
+}
+
+void WriteRamp(Plan& plan) {
+  const BufferId input = plan.Find(BufferRole::kInput);
+  std::vector<double> image(static_cast<std::size_t>(plan.buffers()[input].desc.shape.elements()));
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<double>(i % 17) / 8 - 1;
+  plan.Write(input, image);
+}
+
 void ExpectStagesAgree(Plan& plan) {
   const std::vector<StageCheck> checks = CheckStages(plan);
   for (std::size_t i = 0; i < checks.size(); ++i) {

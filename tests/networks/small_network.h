@@ -1,5 +1,5 @@
 // The smallest forms of the zoo's networks, with drawn parameters and filled inputs, and the checks
-// of each.
+// of each; and requests and images for the tests' own graphs.
 
 #ifndef TOPDNN_TESTS_NETWORKS_SMALL_NETWORK_H_
 #define TOPDNN_TESTS_NETWORKS_SMALL_NETWORK_H_
@@ -28,6 +28,11 @@ void ExpectStagesAgree(Plan& plan);
 // statistics of the reference backend, within `tolerance` of each array's largest entry. A gradient
 // that is only rounding (see the definition) must only be small compared with the largest of them.
 void ExpectStepAgrees(const std::string& name, const PlanRequest& request, double tolerance);
+
+PlanRequest RequestOn(const std::string& backend, bool training);
+
+// Fills the plan's input with values from -1 to 1 that repeat after 17.
+void WriteRamp(Plan& plan);
 
 // The full names of the zoo's networks that have at least 20 million parameters or 200 layers
 // (kLarge), or fewer of both. The tests of the large ones are slow.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -42,36 +41,20 @@ TracedProblem ReorderOf(const RowReader& row) {
   return problem;
 }
 
-// A log has six digits of a number.
-float WithoutRounding(float logged, float exact) {
-  return std::abs(logged - exact) < 1e-6F ? exact : logged;
-}
-
 // A function of the table of kernels/eltwise/unary.h.
 std::shared_ptr<const Op> UnaryOf(const RowReader& row, const Shape& shape, std::string_view name,
                                   bool from_dst, float alpha, float beta) {
-  const UnaryFunction* const function = FindUnaryFunction(OwnName(UnaryFunctionNames(), name));
-  // oneDNN 2 ignores alpha of soft_relu, and writes 0; otherwise the function is
-  // log(1 + exp(alpha * x)) / alpha.
-  const bool scaled = name.starts_with("eltwise_soft_relu") && alpha != 1 &&
-                      (alpha != 0 || name != "eltwise_soft_relu");
-  if (function == nullptr || scaled) {
+  const auto traced = FunctionOf(name, alpha, beta);
+  if (!traced) {
     throw NotTranslated(
         fmt::format("topdnn has no {} of this kind ({})", name, row.row().auxiliary));
   }
   // (the dst of a ReLU has the sign of src)
   if (from_dst && row.pass() != Pass::kForward && name != "eltwise_relu") {
-    throw NotTranslated(
-        fmt::format("topdnn's {} computes its gradient from src, not from dst", function->name));
+    throw NotTranslated(fmt::format("topdnn's {} computes its gradient from src, not from dst",
+                                    traced->function->name));
   }
-  if (function->name == "hard_swish") {
-    // oneDNN 2 has only these constants, and writes 0.
-    const bool constant = alpha == 0 && beta == 0;
-    alpha = constant ? function->alpha : WithoutRounding(alpha, function->alpha);
-    beta = constant ? function->beta : beta;
-  }
-  return std::make_shared<UnaryOp>(*function, shape, function->parameters > 0 ? alpha : 0,
-                                   function->parameters > 1 ? beta : 0);
+  return std::make_shared<UnaryOp>(*traced->function, shape, traced->alpha, traced->beta);
 }
 
 std::shared_ptr<const Op> EltwiseOp(const RowReader& row, const Shape& shape) {

@@ -230,16 +230,30 @@ std::optional<float> TracedPostOp::ReluBound() const {
   return std::nullopt;
 }
 
-const UnaryFunction* TracedPostOp::Function() const {
+std::optional<TracedFunction> FunctionOf(std::string_view name, float alpha, float beta) {
   const UnaryFunction* const function = FindUnaryFunction(OwnName(UnaryFunctionNames(), name));
-  if (function == nullptr || NumberOr(2, 1) != 1) return nullptr;
-  // oneDNN 2 has no other constants of hard_swish, and writes 0. A log has six digits of a number.
-  if (function->name == "hard_swish" && NumberOr(0, 0) == 0 && NumberOr(1, 0) == 0) return function;
-  constexpr double kRounding = 1e-6;
-  const bool alpha = std::abs(NumberOr(0, 0) - static_cast<double>(function->alpha)) < kRounding;
-  const bool beta = std::abs(NumberOr(1, 0) - static_cast<double>(function->beta)) < kRounding;
-  return (alpha || function->parameters < 1) && (beta || function->parameters < 2) ? function
-                                                                                   : nullptr;
+  // oneDNN 2 ignores alpha of soft_relu, and writes 0; otherwise the function is
+  // log(1 + exp(alpha * x)) / alpha.
+  const bool scaled = name.starts_with("eltwise_soft_relu") && alpha != 1 &&
+                      (alpha != 0 || name != "eltwise_soft_relu");
+  if (function == nullptr || scaled) return std::nullopt;
+  if (function->name == "hard_swish") {
+    // oneDNN 2 has only these constants, and writes 0. A log has six digits of a number.
+    constexpr float kRounding = 1e-6F;
+    const bool constant = alpha == 0 && beta == 0;
+    if (constant || std::abs(alpha - function->alpha) < kRounding) alpha = function->alpha;
+    if (constant) beta = function->beta;
+  }
+  return TracedFunction{function, function->parameters > 0 ? alpha : 0,
+                        function->parameters > 1 ? beta : 0};
+}
+
+const UnaryFunction* TracedPostOp::Function() const {
+  const auto traced =
+      FunctionOf(name, static_cast<float>(NumberOr(0, 0)), static_cast<float>(NumberOr(1, 0)));
+  const bool has_defaults =
+      traced && traced->alpha == traced->function->alpha && traced->beta == traced->function->beta;
+  return has_defaults && NumberOr(2, 1) == 1 ? traced->function : nullptr;
 }
 
 std::vector<TracedPostOp> RowReader::PostOps() const {

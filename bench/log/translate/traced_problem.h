@@ -48,6 +48,15 @@ class NotTranslated : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A function of kernels/eltwise/unary.h with its parameters.
+struct TracedFunction {
+  const UnaryFunction* function;
+  float alpha, beta;
+};
+
+// The function that a log names so, with the parameters of the log. Nothing for an unknown one.
+std::optional<TracedFunction> FunctionOf(std::string_view name, float alpha, float beta);
+
 // An operation applied to the result, as attr-post-ops spells it: "eltwise_clip:0:6".
 struct TracedPostOp {
   std::string name;
