@@ -26,6 +26,7 @@ ValueId Graph::AddInput(const Shape& shape, std::string value_name) {
     throw std::invalid_argument(fmt::format("input '{}' is added after a layer", value_name));
   }
   values_.push_back({std::move(value_name), shape, -1});
+  readers_.emplace_back();
   return inputs_++;
 }
 
@@ -40,10 +41,8 @@ bool Graph::IsOutput(ValueId value) const {
 
 ValueId Graph::Add(std::string node_name, std::shared_ptr<const Op> op,
                    std::vector<ValueId> inputs) {
-  for (const GraphNode& node : nodes_) {
-    if (node.name == node_name) {
-      throw std::invalid_argument(fmt::format("two layers are named '{}'", node_name));
-    }
+  if (node_names_.contains(node_name)) {
+    throw std::invalid_argument(fmt::format("two layers are named '{}'", node_name));
   }
   const std::vector<Shape> expected = SourceShapes(*op);
   std::vector<Shape> given;
@@ -59,21 +58,19 @@ ValueId Graph::Add(std::string node_name, std::shared_ptr<const Op> op,
                                             node_name, op->kind(), text(expected), text(given)));
   }
   const Shape output = op->Find({Pass::kForward, true, DataType::kF32}, Arg::kDst)->shape;
-  values_.push_back({node_name, output, static_cast<int>(nodes_.size())});
+  const auto index = static_cast<int>(nodes_.size());
+  for (const ValueId input : inputs) {
+    // A node may read a value twice.
+    if (readers_[input].empty() || readers_[input].back() != index) {
+      readers_[input].push_back(index);
+    }
+  }
+  node_names_.insert(node_name);
+  values_.push_back({node_name, output, index});
+  readers_.emplace_back();
   const auto value = static_cast<ValueId>(values_.size()) - 1;
   nodes_.push_back({std::move(node_name), std::move(op), std::move(inputs), value});
   return value;
-}
-
-std::vector<int> Graph::Readers(ValueId value) const {
-  std::vector<int> readers;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const auto& inputs = nodes_[i].inputs;
-    if (std::find(inputs.begin(), inputs.end(), value) != inputs.end()) {
-      readers.push_back(static_cast<int>(i));
-    }
-  }
-  return readers;
 }
 
 GraphTotals Graph::Totals() const {

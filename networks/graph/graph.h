@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -61,16 +62,18 @@ class Graph {
   bool IsOutput(ValueId value) const;
   // The first output.
   ValueId output() const { return outputs_.empty() ? nodes_.back().output : outputs_.front(); }
-  // The nodes that read a value, in order.
-  std::vector<int> Readers(ValueId value) const;
+  // The nodes that read a value, in order. The reference is valid until a node is added.
+  const std::vector<int>& Readers(ValueId value) const { return readers_[value]; }
   GraphTotals Totals() const;
 
  private:
   std::string name_;
   int inputs_ = 0;
   std::vector<GraphNode> nodes_;
+  std::unordered_set<std::string> node_names_;
   std::vector<GraphValue> values_;
-  std::vector<ValueId> outputs_;  // empty: the last node's
+  std::vector<std::vector<int>> readers_;  // by value
+  std::vector<ValueId> outputs_;           // empty: the last node's
 };
 
 }  // namespace topdnn

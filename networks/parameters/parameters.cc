@@ -78,7 +78,7 @@ void DrawInto(std::span<double> values, std::string_view layer, const Parameter&
 
 NormPlace PlaceOf(const Graph& graph, const GraphNode& node) {
   const auto only_reader = [&graph](const GraphNode& read) -> const GraphNode* {
-    const std::vector<int> readers = graph.Readers(read.output);
+    const std::vector<int>& readers = graph.Readers(read.output);
     return readers.size() == 1 ? &graph.nodes()[readers.front()] : nullptr;
   };
   const GraphNode* reader = node.op->RemovesChannelConstants() ? only_reader(node) : nullptr;

@@ -29,6 +29,7 @@ class ForwardPlanner {
     }
     input_is_settled_ = draft_.graph.shape(0).rank() != 4;
     has_integers_ = HasIntegerKernels();
+    FindLastReaders();
     for (std::size_t i = 0; i < draft_.fused.units.size(); ++i) PlanUnit(i);
   }
 
@@ -210,6 +211,15 @@ class ForwardPlanner {
     return retyped;
   }
 
+  void FindLastReaders() {
+    const auto& units = draft_.fused.units;
+    last_reader_.assign(draft_.graph.values().size(), 0);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      for (const ValueId source : units[i].sources) last_reader_[source] = i;
+      if (units[i].sum) last_reader_[*units[i].sum] = i;
+    }
+  }
+
   // Whether nothing reads the value after unit `index`: no other source of that unit, no later
   // unit, no backward pass. Input and output are never overwritten.
   bool MayOverwrite(ValueId value, std::size_t index) const {
@@ -217,13 +227,7 @@ class ForwardPlanner {
     if (draft_.graph.IsInput(value) || IsOutput(draft_.graph, draft_.fused, value)) return false;
     const auto& own = units[index].sources;
     if (std::count(own.begin(), own.end(), value) != 1) return false;
-    const bool read_later = std::any_of(units.begin() + static_cast<std::ptrdiff_t>(index) + 1,
-                                        units.end(), [value](const ForwardUnit& unit) {
-                                          return unit.sum == value ||
-                                                 std::find(unit.sources.begin(), unit.sources.end(),
-                                                           value) != unit.sources.end();
-                                        });
-    if (read_later) return false;
+    if (last_reader_[value] > index) return false;
     return !draft_.request.training || !IsReadInBackward(draft_.graph, draft_.fused, value);
   }
 
@@ -246,6 +250,7 @@ class ForwardPlanner {
   }
 
   PlanDraft& draft_;
+  std::vector<std::size_t> last_reader_;  // by value: the last unit that reads it; 0: none
   bool input_is_settled_ = false;
   bool has_integers_ = true;
   // Of the unit that is being planned.

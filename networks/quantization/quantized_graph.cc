@@ -132,7 +132,7 @@ ValueId FusedSource(const Graph& graph, const GraphNode& add) {
 
 // The result of the ReLU that alone reads the value, or the value.
 ValueId AfterRelu(const Graph& graph, ValueId value) {
-  const std::vector<int> readers = graph.Readers(value);
+  const std::vector<int>& readers = graph.Readers(value);
   if (readers.size() != 1) return value;
   const GraphNode& reader = graph.nodes()[static_cast<std::size_t>(readers.front())];
   return IsA<ReluOp>(reader) ? reader.output : value;
@@ -172,7 +172,7 @@ QuantizedNetwork InferenceGraph(const Graph& graph, ParameterValues values) {
       copy.Set(node.output, copy.At(node.inputs.front()));
       continue;
     }
-    const std::vector<int> readers = graph.Readers(node.output);
+    const std::vector<int>& readers = graph.Readers(node.output);
     std::shared_ptr<const Op> op = node.op;
     ValueId result = node.output;
     if (readers.size() == 1 && !graph.IsOutput(node.output)) {

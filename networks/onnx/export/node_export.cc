@@ -402,7 +402,7 @@ bool NodeExport::IsNextTo(std::string_view kind) const {
   const auto is_of_kind = [&](int node) {
     return node >= 0 && graph_.nodes()[static_cast<std::size_t>(node)].op->kind() == kind;
   };
-  const std::vector<int> readers = graph_.Readers(layer_.output);
+  const std::vector<int>& readers = graph_.Readers(layer_.output);
   return is_of_kind(graph_.values()[static_cast<std::size_t>(layer_.inputs.front())].producer) ||
          std::any_of(readers.begin(), readers.end(), is_of_kind);
 }
