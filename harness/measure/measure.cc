@@ -263,7 +263,8 @@ void SelectSamples(SequenceSamples& samples) {
     of.selection = SelectUndisturbed({.samples = of.seconds.size(),
                                       .waited = of.waited,
                                       .switches = samples.switches,
-                                      .marks = samples.marks});
+                                      .marks = samples.marks,
+                                      .best = samples.best_speeds});
   };
   for (StageSamples& stage : samples.stages) select(stage);
   select(samples.step);

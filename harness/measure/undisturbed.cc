@@ -25,10 +25,22 @@ std::optional<double> LowerShare(const std::optional<double>& a, const std::opti
   return std::min(std::min(a.value_or(*best), b.value_or(*best)) / *best, 1.0);
 }
 
-QuietReading BestOf(std::span<const SpanMark> marks) {
-  QuietReading best;
-  for (const SpanMark& mark : marks) best = Best(best, mark.speed);
-  return best;
+std::optional<double> UpperQuartile(std::span<const SpanMark> marks,
+                                    std::optional<double> QuietReading::*rate) {
+  std::vector<double> rates;
+  for (const SpanMark& mark : marks) {
+    if (mark.speed.*rate) rates.push_back(*(mark.speed.*rate));
+  }
+  if (rates.empty()) return std::nullopt;
+  std::sort(rates.begin(), rates.end());
+  return rates[rates.size() * 3 / 4];
+}
+
+// The speeds of the machine without neighbours. Brief readings scatter, and the highest of a
+// hundred is far above what the machine keeps up, so that every other one would look slow.
+QuietReading Reference(const QuietReading& best, std::span<const SpanMark> marks) {
+  return Best(best, {UpperQuartile(marks, &QuietReading::flops_per_second),
+                     UpperQuartile(marks, &QuietReading::bytes_per_second)});
 }
 
 // Calls `visit(begin, end, first, last)` for the samples between each mark and the next.
@@ -54,7 +66,7 @@ Verdicts JudgeEach(const SampleFacts& facts, bool by_speed) {
       verdicts[i] = Disturber::kInterrupted;
     }
   }
-  const QuietReading best = BestOf(facts.marks);
+  const QuietReading best = Reference(facts.best, facts.marks);
   ForEachSpan(
       facts.marks, facts.samples,
       [&](const SpanMark& begin, const SpanMark& end, std::size_t first, std::size_t last) {
@@ -145,7 +157,7 @@ Selection SelectUndisturbed(const SampleFacts& facts) {
 
 SpeedShares SpeedsOf(const Selection& selection, std::span<const SpanMark> marks,
                      const QuietReading& best) {
-  const QuietReading known = Best(best, BestOf(marks));
+  const QuietReading known = Reference(best, marks);
   SpeedShares shares;
   const auto lower = [](std::optional<double>& into, const std::optional<double>& share) {
     if (share) into = std::min(into.value_or(1.0), *share);

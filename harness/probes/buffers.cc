@@ -1,11 +1,19 @@
 #include "harness/probes/buffers.h"
 
+#include <sys/mman.h>
+
 #include <utility>
 
 namespace topdnn {
 
 PageMemory AllocatePages(std::size_t bytes) {
   return PageMemory(new (std::align_val_t{4096}) std::byte[bytes]);
+}
+
+PageMemory AllocateHugePages(std::size_t bytes) {
+  PageMemory memory = AllocatePages(bytes);
+  madvise(memory.get(), bytes, MADV_HUGEPAGE);  // if it fails, the pages are small
+  return memory;
 }
 
 PageMemory KeptPages::Take(std::size_t thread, std::size_t bytes) {

@@ -18,6 +18,8 @@ struct PageDeleter {
 };
 using PageMemory = std::unique_ptr<std::byte[], PageDeleter>;
 PageMemory AllocatePages(std::size_t bytes);
+// The same, on huge pages where the system gives them.
+PageMemory AllocateHugePages(std::size_t bytes);
 
 // Memory that teams of probes use one after the other, so that the kernel zeroes its pages once and
 // not for each team. A thread gets the pages that the same thread of an earlier team touched first,

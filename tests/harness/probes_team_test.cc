@@ -2,8 +2,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <utility>
+#include <vector>
 
+#include "harness/files/small_file.h"
 #include "harness/probes/team.h"
 
 namespace topdnn {
@@ -84,6 +87,22 @@ TEST(ProbeTeam, ASecondTeamUsesThePagesOfTheFirst) {
   if (faults_of_a_team(&kept) < pages) GTEST_SKIP() << "this system gives larger pages";
   EXPECT_LT(faults_of_a_team(&kept), pages / 2);
   EXPECT_GE(faults_of_a_team(nullptr), pages);
+}
+
+TEST(HugePages, AreUsedWhereTheSystemGivesThem) {
+  const FileText mode = ReadSmallFile("/sys/kernel/mm/transparent_hugepage/enabled");
+  if (mode.error != 0 || mode.text.find("[never]") != std::string::npos) {
+    GTEST_SKIP() << "this system has no transparent huge pages";
+  }
+  constexpr std::size_t kBytes = 64 << 20;
+  const long pages = kBytes / sysconf(_SC_PAGESIZE);
+  const PageMemory memory = AllocateHugePages(kBytes);
+  const long before = PageFaults();
+  for (std::size_t i = 0; i < kBytes; i += 4096) memory[i] = std::byte{1};
+  const long faults = PageFaults() - before;
+  if (faults >= pages) GTEST_SKIP() << "this system has no huge pages free";
+  // The block begins and ends in small pages.
+  EXPECT_LT(faults, pages / 2);
 }
 
 TEST(KeptPages, EachThreadGetsItsOwnBlockOfTheSizeAgain) {

@@ -97,6 +97,32 @@ TEST(UndisturbedTest, TimesBesideASlowProbeAreLeftOut) {
   EXPECT_EQ(SpeedsOf(selection, marks, {125, 80}).memory, 0.625);
 }
 
+// The highest of many readings is no reference: it would leave out every other one.
+TEST(UndisturbedTest, OneHighReadingLeavesNothingOut) {
+  const std::vector<SpanMark> marks = {At(0, 100, 50), At(40, 150, 90), At(80, 100, 50),
+                                       At(120, 98, 48), At(160, 100, 50)};
+  const Selection selection = SelectUndisturbed({.samples = 160, .marks = marks});
+  EXPECT_EQ(selection.kept, UpTo(160));
+  EXPECT_EQ(SpeedsOf(selection, marks, {}).arithmetic, 0.98);
+  EXPECT_EQ(SpeedsOf(selection, marks, {}).memory, 0.96);
+}
+
+// The machine was faster in an earlier run than in most of this one.
+TEST(UndisturbedTest, TimesFarBelowTheBestKnownSpeedAreLeftOut) {
+  const std::vector<SpanMark> marks = {At(0, 100, 80), At(40, 100, 71), At(80, 100, 60),
+                                       At(120, 100, 60)};
+  const QuietReading best = {100, 100};
+  const Selection selection = SelectUndisturbed({.samples = 120, .marks = marks, .best = best});
+  EXPECT_EQ(selection.kept, UpTo(40));
+  EXPECT_EQ(Count(selection, Disturber::kSlowMemory), 80);
+  EXPECT_EQ(SpeedsOf(selection, marks, best).memory, 0.71);
+  // If all of the run is that slow, its samples stay, and the speeds say so.
+  const std::vector<SpanMark> slow = {At(0, 100, 60), At(120, 100, 50)};
+  const Selection all = SelectUndisturbed({.samples = 120, .marks = slow, .best = best});
+  EXPECT_EQ(all.kept, UpTo(120));
+  EXPECT_EQ(SpeedsOf(all, slow, best).memory, 0.5);
+}
+
 // If memory was slow most of the time, its samples stay, and the speeds say so.
 TEST(UndisturbedTest, SlowProbesStayIfTooFewSamplesAreLeft) {
   const std::vector<SpanMark> marks = {At(0, 100, 50), At(5, 100, 50), At(100, 100, 30)};
