@@ -263,8 +263,7 @@ void SelectSamples(SequenceSamples& samples) {
     of.selection = SelectUndisturbed({.samples = of.seconds.size(),
                                       .waited = of.waited,
                                       .switches = samples.switches,
-                                      .marks = samples.marks,
-                                      .best = samples.best_speeds});
+                                      .marks = samples.marks});
   };
   for (StageSamples& stage : samples.stages) select(stage);
   select(samples.step);

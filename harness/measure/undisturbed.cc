@@ -36,11 +36,11 @@ std::optional<double> UpperQuartile(std::span<const SpanMark> marks,
   return rates[rates.size() * 3 / 4];
 }
 
-// The speeds of the machine without neighbours. Brief readings scatter, and the highest of a
+// The speeds that a quarter of the readings reach. Brief readings scatter, and the highest of a
 // hundred is far above what the machine keeps up, so that every other one would look slow.
-QuietReading Reference(const QuietReading& best, std::span<const SpanMark> marks) {
-  return Best(best, {UpperQuartile(marks, &QuietReading::flops_per_second),
-                     UpperQuartile(marks, &QuietReading::bytes_per_second)});
+QuietReading HighSpeeds(std::span<const SpanMark> marks) {
+  return {UpperQuartile(marks, &QuietReading::flops_per_second),
+          UpperQuartile(marks, &QuietReading::bytes_per_second)};
 }
 
 // Calls `visit(begin, end, first, last)` for the samples between each mark and the next.
@@ -66,7 +66,7 @@ Verdicts JudgeEach(const SampleFacts& facts, bool by_speed) {
       verdicts[i] = Disturber::kInterrupted;
     }
   }
-  const QuietReading best = Reference(facts.best, facts.marks);
+  const QuietReading best = HighSpeeds(facts.marks);
   ForEachSpan(
       facts.marks, facts.samples,
       [&](const SpanMark& begin, const SpanMark& end, std::size_t first, std::size_t last) {
@@ -157,7 +157,7 @@ Selection SelectUndisturbed(const SampleFacts& facts) {
 
 SpeedShares SpeedsOf(const Selection& selection, std::span<const SpanMark> marks,
                      const QuietReading& best) {
-  const QuietReading known = Reference(best, marks);
+  const QuietReading known = Best(best, HighSpeeds(marks));
   SpeedShares shares;
   const auto lower = [](std::optional<double>& into, const std::optional<double>& share) {
     if (share) into = std::min(into.value_or(1.0), *share);

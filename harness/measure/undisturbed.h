@@ -55,7 +55,6 @@ struct SampleFacts {
   std::span<const double> waited{};
   std::span<const std::int64_t> switches{};  // by sample; involuntary; empty: not known
   std::span<const SpanMark> marks{};         // in order; the first is before every sample
-  QuietReading best{};                       // the best known speeds of the probes
 };
 
 // A sample whose threads waited for longer than this share of its time is disturbed. Kernel threads
@@ -64,8 +63,9 @@ inline constexpr double kMaxWaitedOfSample = 0.005;
 // The hypervisor's account has a resolution of 10 ms, so it holds for the time between two marks.
 inline constexpr double kMaxStolenOfSpan = 0.02;
 inline constexpr double kMaxThrottledOfSpan = 0.01;
-// The slower of the probes at both ends of the time, as a share of the best known speed, or of the
-// speed that a quarter of the run's readings reach, whichever is higher. Arithmetic
+// The slower of the probes at both ends of the time, as a share of the speed that a quarter of the
+// run's readings reach. (Not of the best known speed: on a machine that is slow all the time, the
+// readings that pass would be lucky ones, and a run 20 % too slow was OK with them.) Arithmetic
 // repeats within 1 to 5 % on a quiet machine, memory of a virtual machine within kMemoryNoise.
 inline constexpr double kMinArithmetic = 0.90;
 
@@ -95,8 +95,9 @@ struct Selection {
 // kEnoughShare of all. Pure.
 Selection SelectUndisturbed(const SampleFacts& facts);
 
-// The lowest speeds of the probes around the kept samples, as shares of the same speeds, each at
-// most 1. Absent if they were not read. Pure.
+// The lowest speeds of the probes around the kept samples, as shares of `best` or of the speed that
+// a quarter of the readings reach, whichever is higher; each at most 1. Absent if they were not
+// read. Pure.
 struct SpeedShares {
   std::optional<double> arithmetic;
   std::optional<double> memory;

@@ -107,20 +107,15 @@ TEST(UndisturbedTest, OneHighReadingLeavesNothingOut) {
   EXPECT_EQ(SpeedsOf(selection, marks, {}).memory, 0.96);
 }
 
-// The machine was faster in an earlier run than in most of this one.
-TEST(UndisturbedTest, TimesFarBelowTheBestKnownSpeedAreLeftOut) {
-  const std::vector<SpanMark> marks = {At(0, 100, 80), At(40, 100, 71), At(80, 100, 60),
-                                       At(120, 100, 60)};
+// On a machine that is slow all the time, the readings that pass by luck do not make the run OK.
+TEST(UndisturbedTest, ASlowMachineIsJudgedByItsSlowestReading) {
+  const std::vector<SpanMark> marks = {At(0, 92, 80), At(40, 92, 71), At(80, 85, 60),
+                                       At(120, 88, 60)};
   const QuietReading best = {100, 100};
-  const Selection selection = SelectUndisturbed({.samples = 120, .marks = marks, .best = best});
-  EXPECT_EQ(selection.kept, UpTo(40));
-  EXPECT_EQ(Count(selection, Disturber::kSlowMemory), 80);
-  EXPECT_EQ(SpeedsOf(selection, marks, best).memory, 0.71);
-  // If all of the run is that slow, its samples stay, and the speeds say so.
-  const std::vector<SpanMark> slow = {At(0, 100, 60), At(120, 100, 50)};
-  const Selection all = SelectUndisturbed({.samples = 120, .marks = slow, .best = best});
-  EXPECT_EQ(all.kept, UpTo(120));
-  EXPECT_EQ(SpeedsOf(all, slow, best).memory, 0.5);
+  const Selection selection = SelectUndisturbed({.samples = 120, .marks = marks});
+  EXPECT_EQ(selection.kept, UpTo(120));
+  EXPECT_EQ(SpeedsOf(selection, marks, best).arithmetic, 0.85);
+  EXPECT_EQ(SpeedsOf(selection, marks, best).memory, 0.6);
 }
 
 // If memory was slow most of the time, its samples stay, and the speeds say so.
