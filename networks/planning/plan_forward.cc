@@ -250,7 +250,7 @@ class ForwardPlanner {
   }
 
   PlanDraft& draft_;
-  std::vector<std::size_t> last_reader_;  // by value: the last unit that reads it; 0: none
+  std::vector<std::size_t> last_reader_;  // by value: the last unit that reads it, or 0
   bool input_is_settled_ = false;
   bool has_integers_ = true;
   // Of the unit that is being planned.

@@ -49,11 +49,7 @@ class IntegerGraphMaker {
       : graph_(std::move(network.graph)),
         scales_(std::move(network.scales)),
         consumed_(graph_.nodes().size(), false),
-        result_{Graph(graph_.name()), std::move(network.parameters)} {
-    for (std::size_t i = 0; i < graph_.values().size(); ++i) {
-      readers_.push_back(graph_.Readers(static_cast<ValueId>(i)));
-    }
-  }
+        result_{Graph(graph_.name()), std::move(network.parameters)} {}
 
   QuantizedNetwork Make() && {
     std::map<int, IntegerLayer> replaced;  // by the last node of the group
@@ -91,7 +87,7 @@ class IntegerGraphMaker {
   }
   // The only reader of a value that is not an output of the network, or -1.
   int OnlyReader(ValueId value) const {
-    const std::vector<int>& readers = readers_[static_cast<std::size_t>(value)];
+    const std::vector<int>& readers = graph_.Readers(value);
     return readers.size() == 1 && !graph_.IsOutput(value) ? readers.front() : -1;
   }
 
@@ -244,8 +240,7 @@ class IntegerGraphMaker {
 
   const Graph graph_;
   const WeightScales scales_;
-  std::vector<std::vector<int>> readers_;  // per value
-  std::vector<bool> consumed_;             // per node
+  std::vector<bool> consumed_;  // per node
   QuantizedNetwork result_;
 };
 
