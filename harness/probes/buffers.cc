@@ -2,17 +2,19 @@
 
 #include <sys/mman.h>
 
+#include <new>
 #include <utility>
 
 namespace topdnn {
 
 PageMemory AllocatePages(std::size_t bytes) {
-  return PageMemory(new (std::align_val_t{4096}) std::byte[bytes]);
-}
-
-PageMemory AllocateHugePages(std::size_t bytes) {
-  PageMemory memory = AllocatePages(bytes);
-  madvise(memory.get(), bytes, MADV_HUGEPAGE);  // if it fails, the pages are small
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  const bool huge = bytes >= kHugePage;
+  const std::size_t alignment = huge ? kHugePage : 4096;
+  const std::size_t padded = (bytes + alignment - 1) & -alignment;
+  PageMemory memory(static_cast<std::byte*>(std::aligned_alloc(alignment, padded)));
+  if (memory == nullptr) throw std::bad_alloc();
+  if (huge) madvise(memory.get(), padded, MADV_HUGEPAGE);  // if it fails, the pages are small
   return memory;
 }
 

@@ -5,21 +5,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
-#include <new>
 #include <utility>
 
 namespace topdnn {
 
-// Uninitialised bytes, aligned to 4 KiB, so that no vector crosses a cache line or page.
+// Bytes whose contents are undefined, aligned to 4 KiB, so that no vector crosses a cache line or
+// page. Blocks of 2 MiB and more are on huge pages where the system gives them, as tensors of that
+// size are (kernels/tensor/tensor.cc): a ceiling is what a stage could reach. On small pages DRAM's
+// rate also depends on how long the memory was idle, where a kernel samples which pages are in use
+// (DAMON): 46 GB/s after 10 ms and 20 after 0.4 s, instead of 65 and 64 (medians of 60 and 20
+// windows, 2 CPUs).
 struct PageDeleter {
-  void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{4096}); }
+  void operator()(std::byte* memory) const { std::free(memory); }
 };
 using PageMemory = std::unique_ptr<std::byte[], PageDeleter>;
 PageMemory AllocatePages(std::size_t bytes);
-// The same, on huge pages where the system gives them.
-PageMemory AllocateHugePages(std::size_t bytes);
 
 // Memory that teams of probes use one after the other, so that the kernel zeroes its pages once and
 // not for each team. A thread gets the pages that the same thread of an earlier team touched first,

@@ -61,13 +61,7 @@ QuietCheck::QuietCheck(int threads) {
     std::string note;
     const std::size_t working_set = WorkingSet(ReadTopology(), "dram", threads,
                                                static_cast<std::size_t>(AvailableMemory()), note);
-    // On small pages the rate depends on how long the memory was idle, where a kernel samples which
-    // pages are in use (DAMON): 46 GB/s after 10 ms, 20 after 0.4 s, and 4 in a tenth of the
-    // windows. On huge pages it is 64 after both (60 and 20 windows each, medians, 2 CPUs).
-    for (std::size_t thread = 0; thread < static_cast<std::size_t>(threads); ++thread) {
-      pages_.Keep(thread, working_set, AllocateHugePages(working_set));
-    }
-    memory_ = std::make_unique<ProbeTeam>(*read, threads, working_set, kWindowSeconds, &pages_);
+    memory_ = std::make_unique<ProbeTeam>(*read, threads, working_set, kWindowSeconds);
     bytes_ = read->work.bytes_loaded;
   }
 }

@@ -29,7 +29,6 @@ class QuietCheck {
   QuietReading ReadBriefly();
 
  private:
-  KeptPages pages_;  // of memory_, which returns them
   std::unique_ptr<ProbeTeam> fma_;
   std::unique_ptr<ProbeTeam> memory_;
   double flops_ = 0;  // per iteration

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -73,11 +74,19 @@ long PageFaults() {
   return usage.ru_minflt;
 }
 
+// Small pages for this process while it exists, so that page faults count pages.
+class SmallPages {
+ public:
+  SmallPages() { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
+  ~SmallPages() { prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0); }
+};
+
 TEST(ProbeTeam, ASecondTeamUsesThePagesOfTheFirst) {
   const Probe* read = WidestProbe(ProbeKind::kRead);
   if (read == nullptr) GTEST_SKIP() << "no read probe runs on this machine";
   constexpr std::size_t kBytes = 32 << 20;
   const long pages = kBytes / sysconf(_SC_PAGESIZE);
+  const SmallPages small_pages;
   KeptPages kept;
   const auto faults_of_a_team = [&](KeptPages* from) {
     const long before = PageFaults();
@@ -96,12 +105,13 @@ TEST(HugePages, AreUsedWhereTheSystemGivesThem) {
   }
   constexpr std::size_t kBytes = 64 << 20;
   const long pages = kBytes / sysconf(_SC_PAGESIZE);
-  const PageMemory memory = AllocateHugePages(kBytes);
-  const long before = PageFaults();
-  for (std::size_t i = 0; i < kBytes; i += 4096) memory[i] = std::byte{1};
-  const long faults = PageFaults() - before;
+  const auto faults_of = [](const PageMemory& memory) {
+    const long before = PageFaults();
+    for (std::size_t i = 0; i < kBytes; i += 4096) memory[i] = std::byte{1};
+    return PageFaults() - before;
+  };
+  const long faults = faults_of(AllocatePages(kBytes));
   if (faults >= pages) GTEST_SKIP() << "this system has no huge pages free";
-  // The block begins and ends in small pages.
   EXPECT_LT(faults, pages / 2);
 }
 
