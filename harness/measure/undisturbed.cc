@@ -18,11 +18,20 @@ constexpr std::array<std::string_view, kDisturbers> kDisturberNames = {
     "ran while arithmetic was slow",
     "ran while memory was slow"};
 
-// The lower of two rates as a share of the best; absent if neither is known.
+// The lower of two rates as a share of the best; absent if neither rate or no best is known.
 std::optional<double> LowerShare(const std::optional<double>& a, const std::optional<double>& b,
                                  const std::optional<double>& best) {
   if ((!a && !b) || !best || !(*best > 0)) return std::nullopt;
   return std::min(std::min(a.value_or(*best), b.value_or(*best)) / *best, 1.0);
+}
+
+// That of the cores: of arithmetic and of issuing instructions.
+std::optional<double> LowerCoreShare(const QuietReading& a, const QuietReading& b,
+                                     const QuietReading& best) {
+  const auto flops = LowerShare(a.flops_per_second, b.flops_per_second, best.flops_per_second);
+  const auto issue = LowerShare(a.instructions_per_second, b.instructions_per_second,
+                                best.instructions_per_second);
+  return flops && issue ? std::min(flops, issue) : flops ? flops : issue;
 }
 
 std::optional<double> UpperQuartile(std::span<const SpanMark> marks,
@@ -40,7 +49,8 @@ std::optional<double> UpperQuartile(std::span<const SpanMark> marks,
 // hundred is far above what the machine keeps up, so that every other one would look slow.
 QuietReading HighSpeeds(std::span<const SpanMark> marks) {
   return {UpperQuartile(marks, &QuietReading::flops_per_second),
-          UpperQuartile(marks, &QuietReading::bytes_per_second)};
+          UpperQuartile(marks, &QuietReading::bytes_per_second),
+          UpperQuartile(marks, &QuietReading::instructions_per_second)};
 }
 
 // Calls `visit(begin, end, first, last)` for the samples between each mark and the next.
@@ -78,9 +88,8 @@ Verdicts JudgeEach(const SampleFacts& facts, bool by_speed) {
           seen = Disturber::kStolen;
         } else if (end.throttled > kMaxThrottledOfSpan) {
           seen = Disturber::kThrottled;
-        } else if (by_speed && below(LowerShare(begin.speed.flops_per_second,
-                                                end.speed.flops_per_second, best.flops_per_second),
-                                     kMinArithmetic)) {
+        } else if (by_speed &&
+                   below(LowerCoreShare(begin.speed, end.speed, best), kMinArithmetic)) {
           seen = Disturber::kSlowArithmetic;
         } else if (by_speed && below(LowerShare(begin.speed.bytes_per_second,
                                                 end.speed.bytes_per_second, best.bytes_per_second),
@@ -168,8 +177,7 @@ SpeedShares SpeedsOf(const Selection& selection, std::span<const SpanMark> marks
       [&](const SpanMark& begin, const SpanMark& end, std::size_t first, std::size_t last) {
         const auto kept = std::lower_bound(selection.kept.begin(), selection.kept.end(), first);
         if (kept == selection.kept.end() || *kept >= last) return;
-        lower(shares.arithmetic, LowerShare(begin.speed.flops_per_second,
-                                            end.speed.flops_per_second, known.flops_per_second));
+        lower(shares.arithmetic, LowerCoreShare(begin.speed, end.speed, known));
         lower(shares.memory, LowerShare(begin.speed.bytes_per_second, end.speed.bytes_per_second,
                                         known.bytes_per_second));
       });

@@ -29,7 +29,7 @@ enum class Disturber {
   kInterrupted,     // an involuntary switch, if the time of waiting is not known
   kStolen,          // the hypervisor gave the CPU to another machine
   kThrottled,       // a CPU quota stopped the threads
-  kSlowArithmetic,  // a probe of arithmetic beside it was slow
+  kSlowArithmetic,  // a probe of arithmetic, or of issuing instructions, beside it was slow
   kSlowMemory,      // a probe of memory beside it was slow
 };
 inline constexpr std::size_t kDisturbers = 6;

@@ -56,6 +56,11 @@ QuietCheck::QuietCheck(int threads) {
     fma_ = std::make_unique<ProbeTeam>(*fma, threads, 8192, kWindowSeconds);
     flops_ = fma->work.flops;
   }
+  const Probe* issue = FindProbe("core/issue/moves");
+  if (issue != nullptr && WhyAbsent(*issue, MachineIsas()).empty()) {
+    issue_ = std::make_unique<ProbeTeam>(*issue, threads, 8192, kWindowSeconds);
+    instructions_ = issue->work.instructions;
+  }
   const Probe* read = WidestProbe(ProbeKind::kRead);
   if (read != nullptr) {
     std::string note;
@@ -66,15 +71,19 @@ QuietCheck::QuietCheck(int threads) {
   }
 }
 
-QuietReading QuietCheck::Read() { return {Rate(fma_.get(), flops_), Rate(memory_.get(), bytes_)}; }
+QuietReading QuietCheck::Read() {
+  return {Rate(fma_.get(), flops_), Rate(memory_.get(), bytes_), Rate(issue_.get(), instructions_)};
+}
 
 QuietReading QuietCheck::ReadBriefly() {
-  return {BriefRate(fma_.get(), flops_), BriefRate(memory_.get(), bytes_)};
+  return {BriefRate(fma_.get(), flops_), BriefRate(memory_.get(), bytes_),
+          BriefRate(issue_.get(), instructions_)};
 }
 
 QuietReading Best(const QuietReading& a, const QuietReading& b) {
   return {Higher(a.flops_per_second, b.flops_per_second),
-          Higher(a.bytes_per_second, b.bytes_per_second)};
+          Higher(a.bytes_per_second, b.bytes_per_second),
+          Higher(a.instructions_per_second, b.instructions_per_second)};
 }
 
 std::optional<double> QuietRatio(const QuietReading& best, const QuietReading& now) {

@@ -85,6 +85,7 @@ void Fields(auto& archive, Either<Disturbance> auto& seen) {
 void Fields(auto& archive, Either<QuietReading> auto& reading) {
   archive("flops_per_second", reading.flops_per_second);
   archive("bytes_per_second", reading.bytes_per_second);
+  archive.Later("instructions_per_second", reading.instructions_per_second);
 }
 
 void Fields(auto& archive, Either<SpanMark> auto& mark) {

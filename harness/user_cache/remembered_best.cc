@@ -111,6 +111,10 @@ std::vector<RateSeen> RatesOf(const QuietReading& reading, int threads) {
   if (reading.bytes_per_second) {
     seen.push_back({QuietName("bytes", threads), *reading.bytes_per_second, kMemoryNoise});
   }
+  if (reading.instructions_per_second) {
+    seen.push_back(
+        {QuietName("instructions", threads), *reading.instructions_per_second, kRunNoise});
+  }
   return seen;
 }
 
@@ -160,7 +164,7 @@ QuietReading BestQuietReading(const RememberedBest& known, int threads) {
     const auto found = known.find(QuietName(what, threads));
     return found == known.end() ? std::nullopt : found->second.best;
   };
-  return {best("flops"), best("bytes")};
+  return {best("flops"), best("bytes"), best("instructions")};
 }
 
 std::string MachineKey(const Cpu& cpu, const std::vector<IsaVerdict>& isas,

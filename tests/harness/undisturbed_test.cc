@@ -97,6 +97,21 @@ TEST(UndisturbedTest, TimesBesideASlowProbeAreLeftOut) {
   EXPECT_EQ(SpeedsOf(selection, marks, {125, 80}).memory, 0.625);
 }
 
+// A neighbour on the other hardware thread of a core takes issue slots, and no multiply-adds.
+TEST(UndisturbedTest, TimesBesideSlowIssuingAreLeftOut) {
+  std::vector<SpanMark> marks = {At(0, 100, 50), At(40, 100, 50), At(80, 100, 50), At(120, 100, 50),
+                                 At(160, 100, 50)};
+  for (SpanMark& mark : marks) mark.speed.instructions_per_second = 600;
+  marks[2].speed.instructions_per_second = 530;
+  const Selection selection = SelectUndisturbed({.samples = 160, .marks = marks});
+  EXPECT_EQ(Count(selection, Disturber::kSlowArithmetic), 80);  // 40 to 120
+  EXPECT_EQ(SpeedsOf(selection, marks, {}).arithmetic, 1.0);
+  EXPECT_EQ(SpeedsOf(selection, marks, {125, 50, 1200}).arithmetic, 0.5);
+  // Without a known speed of arithmetic it counts all the same.
+  for (SpanMark& mark : marks) mark.speed.flops_per_second.reset();
+  EXPECT_EQ(SpeedsOf(selection, marks, {{}, {}, 1200}).arithmetic, 0.5);
+}
+
 // The highest of many readings is no reference: it would leave out every other one.
 TEST(UndisturbedTest, OneHighReadingLeavesNothingOut) {
   const std::vector<SpanMark> marks = {At(0, 100, 50), At(40, 150, 90), At(80, 100, 50),

@@ -209,13 +209,14 @@ TEST(JudgeAgainstBest, MarksCeilingsBelowNineTenths) {
 TEST(RememberedBestFile, SeparatesMachines) {
   const TestFolder home;
   const CacheFolder folder(home.path() / "topdnn");
-  const auto seen = RatesOf(QuietReading{100.0, 50.0}, 2);
+  const auto seen = RatesOf(QuietReading{100.0, 50.0, 600.0}, 2);
   ASSERT_EQ(UpdateRememberedBest(folder, "a", seen), "");
   EXPECT_FALSE(BestQuietReading(ReadRememberedBest(folder, "a"), 2).flops_per_second);
   ASSERT_EQ(UpdateRememberedBest(folder, "a", seen), "");
   const QuietReading best = BestQuietReading(ReadRememberedBest(folder, "a"), 2);
   EXPECT_EQ(best.flops_per_second, 100);
   EXPECT_EQ(best.bytes_per_second, 50);
+  EXPECT_EQ(best.instructions_per_second, 600);
   EXPECT_FALSE(BestQuietReading(ReadRememberedBest(folder, "a"), 1).flops_per_second);
   EXPECT_THAT(ReadRememberedBest(folder, "b"), IsEmpty());
 }
