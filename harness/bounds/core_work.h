@@ -31,6 +31,8 @@ struct CoreWork {
   std::array<double, kFpWidths> fp = {};  // as FP_ARITH_INST_RETIRED counts
   double loads = 0, stores = 0;
   double load_bytes = 0, store_bytes = 0;
+  // Slots of the pipeline that it takes at most, if those of its instructions were measured.
+  std::optional<double> most_slots;
   double code_bytes = 0;  // distinct code that was executed, once for all threads
 };
 

@@ -114,9 +114,10 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
   Shares s;
   const double unfused = UnfusedInstructions(work);
   s.retiring_low = unfused / (pipeline.slots * most);
-  s.retiring_high = Clamp(
-      (pipeline.slots_per_instruction * work.instructions + kSlowSlots * work.slow_instructions) /
-      (pipeline.slots * fewest));
+  const double assumed_slots =
+      pipeline.slots_per_instruction * work.instructions + kSlowSlots * work.slow_instructions;
+  s.retiring_high = Clamp(std::min(assumed_slots, work.most_slots.value_or(assumed_slots)) /
+                          (pipeline.slots * fewest));
   s.mispredicts = work.predicted_branches;
   s.mispredict_cost = static_cast<double>(pipeline.reorder_buffer) / pipeline.slots +
                       std::max(kMispredictCycles, rates.mispredict_cycles.value_or(0));

@@ -14,7 +14,8 @@
 //   57647 and 58455, chapters 2).
 //   - Lower end: these instructions count as zero slots.
 //   - Upper end: most instructions take one slot. ASSUMED: the pipeline's slots_per_instruction on
-//     average, and kSlowSlots for each that may be microcoded.
+//     average, and kSlowSlots for each that may be microcoded. CountShares uses the slots that
+//     were measured for each form of instruction, where they are known and fewer.
 //
 // - Bad_Speculation, upper end. A dynamic predictor can be worse than the rarer direction of a
 //   branch: it starts cold, and branches share its entries. The hardware's limit is one

@@ -13,6 +13,8 @@
 #include "harness/counters/clock.h"
 #include "harness/exact/counter.h"
 #include "harness/experiments/core_experiment.h"
+#include "harness/hot/core_model.h"
+#include "harness/hot/describe_loops.h"
 #include "harness/machine/clock.h"
 #include "harness/statistics/interval.h"
 #include "harness/statistics/summary.h"
@@ -123,6 +125,18 @@ CoreWork WorkOf(const ExactCounts& counts) {
   return work;
 }
 
+// The slots that the code takes at most. Absent if the costs of its instructions cannot be
+// measured, or were measured beside other work.
+std::optional<double> MeasuredSlots(const BlockProfile& blocks, const CorePipeline& pipeline) {
+  const ExecutedCode code = ReadExecutedCode(blocks);
+  FormExamples examples;
+  AddFormExamples(code, examples);
+  FormCosts costs;
+  const std::string why = MeasureFormCosts(examples, costs);
+  if (!why.empty() || !AgreesWithSlots(costs.dispatch_width, pipeline)) return std::nullopt;
+  return MostSlots(code, costs);
+}
+
 // Median seconds of a run, and the clock's ends around the runs.
 template <class Run>
 std::pair<double, Interval> TimeOf(const Run& run) {
@@ -148,7 +162,9 @@ struct CountedTree {
 template <class Run>
 CountedTree TreeByCounts(Run run, const CorePipeline& pipeline, const CoreRates& rates) {
   CountedTree tree;
-  const ExactCounts counts = ExactCounter::Count(run);  // (also warms up)
+  BlockProfile blocks;
+  const ExactCounts counts =
+      ExactCounter::Count(run, ExactCounter::Width::kAsIs, &blocks);  // (also warms up)
   const auto [seconds, hertz] = TimeOf(run);
   tree.cycles_low = seconds * hertz.low;
   tree.cycles_high = seconds * hertz.high;
@@ -156,8 +172,10 @@ CountedTree TreeByCounts(Run run, const CorePipeline& pipeline, const CoreRates&
   time.hertz_low = hertz.low;
   time.hertz_high = hertz.high;
   time.instruction_cache = 32 << 10;
+  CoreWork work = WorkOf(counts);
+  work.most_slots = MeasuredSlots(blocks, pipeline);
   const std::optional<CountedShares> shares =
-      CountShares(WorkOf(counts), time, {seconds, seconds}, pipeline, rates);
+      CountShares(work, time, {seconds, seconds}, pipeline, rates);
   if (!counts.complete || !shares) {
     tree.made.reason =
         counts.complete ? "the slots or the clock are not known" : counts.incomplete_reason;

@@ -86,6 +86,33 @@ double LinesOf(const std::vector<PathInstruction>& path) {
   return lines;
 }
 
+// Whether a core may split the operation because of its address: Intel's do, if it has an index and
+// does more than to load (Intel 248966, "Micro-fusion").
+bool MayBeSplit(const Instruction& i) {
+  const bool only_loads = i.reads && !i.writes &&
+                          (i.raw.meta.category == ZYDIS_CATEGORY_DATAXFER ||
+                           i.raw.meta.category == ZYDIS_CATEGORY_BROADCAST);
+  if (only_loads) return false;
+  return std::any_of(i.operands, i.operands + i.raw.operand_count_visible, [](const auto& o) {
+    return o.type == ZYDIS_OPERAND_TYPE_MEMORY && o.mem.type == ZYDIS_MEMOP_TYPE_MEM &&
+           o.mem.index != ZYDIS_REGISTER_NONE;
+  });
+}
+
+double MostSlotsOf(const ExecutedInstruction& executed, const FormCosts& costs) {
+  const Instruction& i = executed.code;
+  if (i.flow == Flow::kConditional || i.flow == Flow::kJump) return 1;
+  const auto found = costs.forms.find(OrdinaryForm(FormOf(i)));
+  if (found == costs.forms.end()) {
+    constexpr double kAssumed = 2, kMicrocoded = 100;
+    return kAssumed + kMicrocoded * static_cast<double>(executed.counts.slow_instructions);
+  }
+  // A number of slots is whole; a measured one scatters by less than this.
+  constexpr double kScatter = 0.35;
+  const double slots = found->second.units[kDispatchUnit] * costs.dispatch_width;
+  return std::max(1.0, std::ceil(slots - kScatter)) + (MayBeSplit(i) ? 1 : 0);
+}
+
 // Sums the cycles of a path by what takes them.
 class CycleSums {
  public:
@@ -139,6 +166,14 @@ std::string ChainName(const DependencyChain& chain) {
 }
 
 }  // namespace
+
+double MostSlots(const ExecutedCode& code, const FormCosts& costs) {
+  double slots = 0;
+  for (const ExecutedInstruction& one : code.instructions) {
+    slots += static_cast<double>(one.times) * MostSlotsOf(one, costs);
+  }
+  return slots;
+}
 
 CoreCycles ModelPath(const std::vector<PathInstruction>& path, const FormCosts& costs,
                      bool chains) {

@@ -43,6 +43,10 @@ struct CoreCycles {
 CoreCycles ModelPath(const std::vector<PathInstruction>& path, const FormCosts& costs,
                      bool chains = true);
 
+// The slots of the pipeline that the code takes at most, by the measured slots of its forms.
+// ASSUMED of a form that was not measured: 2, and 100 more if it may be microcoded.
+double MostSlots(const ExecutedCode& code, const FormCosts& costs);
+
 // Whether the instruction multiplies and adds in one.
 bool IsFma(const Instruction& instruction);
 

@@ -167,6 +167,10 @@ HotLoops DescribeLoops(const ExecutedCode& code, const FormCosts& costs,
   CountBlocks(code, hot);
   const std::vector<Loop> loops = FindLoops(code.graph);
   const bool modelled = costs.dispatch_width > 0;
+  if (modelled) {
+    hot.most_slots = MostSlots(code, costs);
+    hot.dispatch_width = costs.dispatch_width;
+  }
   RegionCycles region;
   std::set<std::size_t> done;
   for (const LoopPath& own : PathsOf(code, loops)) {

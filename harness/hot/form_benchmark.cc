@@ -240,20 +240,21 @@ std::vector<double> FormBenchmarks::Cycles(int rounds) const {
             kFew / 10, static_cast<std::int64_t>(kTicks / std::max(0.1, run(kFew))));
       }
       run(8);
-      double fewest = run(times[b]);
-      for (int window = 1; window < kWindows; ++window) fewest = std::min(fewest, run(times[b]));
+      double ticks = run(times[b]);
+      for (int window = 1; window < kWindows; ++window) ticks = std::min(ticks, run(times[b]));
       const double after = TicksPerCycle();
-      cycles[b].push_back(fewest / std::min(before, after));
+      cycles[b].push_back(ticks / std::min(before, after));
       before = after;
     }
   }
-  std::vector<double> medians;
-  medians.reserve(cycles.size());
-  for (std::vector<double>& one : cycles) {
-    std::sort(one.begin(), one.end());
-    medians.push_back(one[one.size() / 2]);
+  // Other work can only add cycles. On the other hardware thread of a core it adds some to most
+  // rounds, so a median would be too high.
+  std::vector<double> fewest;
+  fewest.reserve(cycles.size());
+  for (const std::vector<double>& one : cycles) {
+    fewest.push_back(*std::min_element(one.begin(), one.end()));
   }
-  return medians;
+  return fewest;
 }
 
 }  // namespace topdnn

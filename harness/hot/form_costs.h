@@ -48,12 +48,17 @@ struct FormCost {
 };
 
 struct FormCosts {
-  double dispatch_width = 0;              // instructions per cycle; 0: not measured
+  double dispatch_width = 0;              // slots per cycle; 0: not measured
   double load = 0;                        // cycles of the load unit per load
   std::map<std::string, FormCost> forms;  // by FormOf
 
   bool operator==(const FormCosts&) const = default;
 };
+
+// Adds what one run measured. Other work on the core lowers the dispatch width, and raises all
+// costs. So if the widths differ by more than 5 %, only the forms of the wider run are kept.
+// Otherwise cycles of dispatch are scaled to the larger width: a form keeps its slots.
+void AddMeasured(const FormCosts& measured, FormCosts& costs);
 
 // An example of each form.
 using FormExamples = std::map<std::string, Instruction>;

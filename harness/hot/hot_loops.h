@@ -40,6 +40,8 @@ struct HotLoops {
   // Of the region on all threads together, modelled, and what takes them.
   std::optional<double> cycles;
   std::vector<std::pair<std::string, double>> units;
+  // Slots that the region takes at most, and those of a cycle, as measured. Absent without costs.
+  std::optional<double> most_slots, dispatch_width;
   std::optional<HotBinding> binding;  // of the loop that takes the most cycles
   std::string binding_reason;         // why there is none; or empty
 

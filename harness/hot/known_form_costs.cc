@@ -14,7 +14,7 @@ namespace {
 
 using FormJson = nlohmann::json;
 
-constexpr int kFormSchema = 1;
+constexpr int kFormSchema = 2;  // 1: each run replaced the dispatch width, and kept its forms
 
 std::string KeyOf(const Cpu& cpu) {
   return fmt::format("{} {} {}/{}/{} in {}", cpu.vendor, cpu.brand, cpu.family, cpu.model,
@@ -86,11 +86,11 @@ std::string StoreFormCosts(const CacheFolder& folder, const Cpu& cpu, const Form
       folder.Update(kFormCostsFile, [&](const std::optional<std::string>& text) {
         FormJson file = ParseFile(text);
         FormCosts all = CostsIn(file, cpu);
-        for (const auto& [name, cost] : costs.forms) all.forms[name] = cost;
+        AddMeasured(costs, all);
         FormJson forms = FormJson::object();
         for (const auto& [name, cost] : all.forms) forms[name] = CostJson(cost);
-        file["cpus"][KeyOf(cpu)] = {{"dispatch_width", costs.dispatch_width},
-                                    {"load", costs.load},
+        file["cpus"][KeyOf(cpu)] = {{"dispatch_width", all.dispatch_width},
+                                    {"load", all.load},
                                     {"forms", std::move(forms)}};
         return file.dump() + "\n";
       });
@@ -100,9 +100,26 @@ std::string StoreFormCosts(const CacheFolder& folder, const Cpu& cpu, const Form
 FormCosts CostsOfForms(const CacheFolder& folder, const FormExamples& examples, std::string* why) {
   const Cpu cpu = IdentifyCpu();
   FormCosts costs = ReadFormCosts(folder, cpu);
-  const FormCosts known = costs;
-  *why = MeasureFormCosts(examples, costs);
-  if (why->empty() && costs != known) StoreFormCosts(folder, cpu, costs);
+  FormExamples missing;
+  for (const auto& [form, example] : examples) {
+    if (!costs.forms.contains(form)) missing.emplace(form, example);
+  }
+  FormCosts measured;
+  *why = MeasureFormCosts(missing, measured);
+  if (!why->empty()) return costs;
+  const bool all_lost = !costs.forms.empty() && missing.size() < examples.size();
+  AddMeasured(measured, costs);
+  if (all_lost && costs == measured) {  // the known costs were measured beside other work
+    *why = MeasureFormCosts(examples, costs);
+  }
+  if (!why->empty()) return costs;
+  StoreFormCosts(folder, cpu, costs);
+  // Beside other work: good enough for this run.
+  for (const auto& [form, cost] : measured.forms) {
+    if (costs.forms.emplace(form, cost).second) {
+      costs.forms[form].units[kDispatchUnit] *= measured.dispatch_width / costs.dispatch_width;
+    }
+  }
   return costs;
 }
 

@@ -27,6 +27,11 @@ struct CorePipeline {
   std::string_view source;  // of these figures: a literal
 };
 
+// Whether a measured dispatch width is that of the pipeline: beside other work it is lower.
+inline bool AgreesWithSlots(double width, const CorePipeline& pipeline) {
+  return width > 0.9 * pipeline.slots && width < 1.1 * pipeline.slots;
+}
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_HARNESS_TOPDOWN_PIPELINE_H_

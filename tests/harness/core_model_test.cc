@@ -44,6 +44,11 @@ class Code {
       instructions_.push_back(std::move(one));
     }
   }
+  ExecutedCode Executed() const {
+    ExecutedCode code;
+    for (const auto& one : instructions_) code.instructions.push_back(*one);
+    return code;
+  }
   std::vector<PathInstruction> Path() const {
     std::vector<PathInstruction> path;
     path.reserve(instructions_.size());
@@ -104,6 +109,28 @@ TEST(CoreModel, OneAccumulatorIsAChain) {
   EXPECT_DOUBLE_EQ(model.cycles, 16);
   EXPECT_EQ(model.binds, "chain of 4");
   EXPECT_DOUBLE_EQ(model.chain.instructions, 4);
+}
+
+// 1,000 executions of each.
+TEST(MostSlots, AreThoseThatWereMeasured) {
+  FormCosts costs = Costs();
+  const auto slots = [&costs](const std::vector<Bytes>& code) {
+    return MostSlots(Code(code).Executed(), costs);
+  };
+  EXPECT_EQ(slots({kFma0, kDec, kJump}), 3000);  // (the last two may be one)
+  EXPECT_EQ(slots({kSpill}), 1000);
+  costs.forms.at("vmovups m512 z").units[kDispatchUnit] = 2.1 / 6;
+  EXPECT_EQ(slots({kSpill}), 2000);
+  EXPECT_EQ(slots({kZero}), 2000) << "not measured";
+  ExecutedCode division = Code({{0xf7, 0xf9}}).Executed();  // idiv ecx
+  division.instructions[0].counts.slow_instructions = 1;
+  EXPECT_EQ(MostSlots(division, costs), 102000) << "not measured";
+  // vaddps zmm0, zmm1, [rsp+rcx]: a core may split it.
+  EXPECT_EQ(slots({kReload}), 1000);
+  EXPECT_EQ(slots({{0x62, 0xf1, 0x74, 0x48, 0x58, 0x04, 0x0c}}), 2000);
+  // vmovups zmm0, [rsp+rcx] only loads.
+  costs.forms["vmovups z m512"].units[kDispatchUnit] = 1.0 / 6;
+  EXPECT_EQ(slots({{0x62, 0xf1, 0x7c, 0x48, 0x10, 0x04, 0x0c}}), 1000);
 }
 
 TEST(CoreModel, ZeroIdiomsOnlyDispatch) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "harness/hot/form_benchmark.h"
@@ -51,10 +52,43 @@ TEST(KnownFormCosts, KeepWhatOthersAdded) {
   EXPECT_EQ(ReadFormCosts(folder, SomeCpu(1)).forms.size(), 3U);
 }
 
+FormCosts CostsOfBzhi(double width) {
+  FormCosts costs;
+  costs.dispatch_width = width;
+  costs.load = 0.5;
+  costs.forms["bzhi g64 g64 g64"] = {.units = {2 / width}, .alone = 1, .latency = 1};
+  return costs;
+}
+
+// A run beside other work reads half of the width of 6.
+TEST(KnownFormCosts, AreThoseOfTheWiderRun) {
+  const TestFolder home;
+  const CacheFolder folder(home.path());
+  StoreFormCosts(folder, SomeCpu(1), CostsOfBzhi(3));
+  EXPECT_EQ(ReadFormCosts(folder, SomeCpu(1)), CostsOfBzhi(3));
+  StoreFormCosts(folder, SomeCpu(1), SomeCosts());
+  EXPECT_EQ(ReadFormCosts(folder, SomeCpu(1)), SomeCosts());
+  StoreFormCosts(folder, SomeCpu(1), CostsOfBzhi(3));
+  EXPECT_EQ(ReadFormCosts(folder, SomeCpu(1)), SomeCosts());
+}
+
+TEST(KnownFormCosts, KeepTheirSlotsIfTheWidthScatters) {
+  const auto slots = [](const FormCosts& costs, const char* form) {
+    return costs.forms.at(form).units[kDispatchUnit] * costs.dispatch_width;
+  };
+  for (const double width : {5.8, 6.2}) {
+    FormCosts costs = SomeCosts();  // of 6 a cycle
+    AddMeasured(CostsOfBzhi(width), costs);
+    EXPECT_EQ(costs.dispatch_width, std::max(width, 6.0));
+    EXPECT_DOUBLE_EQ(slots(costs, "bzhi g64 g64 g64"), 2);
+    EXPECT_DOUBLE_EQ(slots(costs, "add g64 i"), 1.5);
+  }
+}
+
 TEST(KnownFormCosts, IgnoreADamagedFile) {
   const TestFolder home;
   const CacheFolder folder(home.path());
-  for (const char* text : {"", "[", "{\"schema\": 1}", "{\"schema\": 1, \"cpus\": {\"x\": 3}}"}) {
+  for (const char* text : {"", "[", "{\"schema\": 2}", "{\"schema\": 2, \"cpus\": {\"x\": 3}}"}) {
     folder.Update(kFormCostsFile, [&](const auto&) { return text; });
     EXPECT_TRUE(ReadFormCosts(folder, SomeCpu(1)).forms.empty()) << text;
   }

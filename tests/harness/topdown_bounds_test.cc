@@ -115,6 +115,19 @@ TEST(CountShares, AWiderTimeMakesWiderShares) {
   EXPECT_EQ(shares->busiest, "floating-point work");
 }
 
+TEST(CountShares, MeasuredSlotsReplaceTheAssumedOnes) {
+  CoreWork work = MixedWork();
+  const auto high = [&work] {
+    return CountShares(work, OneMillionCycles(), {1e-3, 1e-3}, SixWide(), QuietRates())
+        ->retiring.high;
+  };
+  const double assumed = high();
+  work.most_slots = 1.2e6;  // of 6 x 0.98e6
+  EXPECT_NEAR(high(), 1.2 / (6 * 0.98), 1e-6);
+  work.most_slots = 1e9;  // never more than is assumed
+  EXPECT_EQ(high(), assumed);
+}
+
 // As many cycles of loads, or of stores, in place of the floating-point operations.
 TEST(TopdownBounds, CoreBoundsLowerEndIsOfTheBusiestUnit) {
   CoreWork work = MixedWork();

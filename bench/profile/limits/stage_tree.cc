@@ -77,8 +77,14 @@ std::optional<Interval> ExperimentOf(const Record& record, const char* node) {
 }
 
 std::optional<CountedShares> CountedOf(const BoundsMachine& machine, const Record& record) {
-  const std::optional<CoreWork> work = CoreWorkOf(record.events);
+  std::optional<CoreWork> work = CoreWorkOf(record.events);
   if (!work) return std::nullopt;
+  const HotLoops* hot = record.hot ? &*record.hot : nullptr;
+  if (hot != nullptr && hot->most_slots && hot->instructions > 0 &&
+      AgreesWithSlots(*hot->dispatch_width, machine.pipeline)) {
+    work->most_slots =
+        *hot->most_slots * work->instructions / static_cast<double>(hot->instructions);
+  }
   return CountShares(*work, ClockOf(machine, record), TimeOf(record), machine.pipeline,
                      machine.rates.value_or(CoreRates{}));
 }
