@@ -35,6 +35,13 @@ void CheckMeterFile(const std::string& file) { ReadMeter(file); }
 void AddMeterEnergy(const std::string& file, const MeasuredClock& clock, double patience,
                     Report& report) {
   if (!report.step.seconds) return;
+  if (clock.was_set) {
+    report.notes.push_back({.text = fmt::format("--energy {}: the time of day was set while the "
+                                                "steps were timed: measure again",
+                                                file),
+                            .main = true});
+    return;
+  }
   std::vector<MeterReading> readings = ReadMeter(file);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience);
   while (readings.back().time < clock.to && std::chrono::steady_clock::now() < deadline) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -71,9 +72,14 @@ class Profiler {
     if (Cancelled()) return profile;
     {
       const HangWatch watch;
-      profile.clock.from = SecondsSince1970();
+      MeasuredClock& clock = profile.clock;
+      const auto from = std::chrono::steady_clock::now();
+      clock.from = SecondsSince1970();
       profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
-      profile.clock.to = SecondsSince1970();
+      clock.to = SecondsSince1970();
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - from;
+      constexpr double kMostDifference = 0.1;  // seconds; more than time servers slew in minutes
+      clock.was_set = std::abs(clock.to - clock.from - seconds.count()) > kMostDifference;
     }
     if (Cancelled() || !settings_.isolate) return profile;
     profile.overhead = MeasureMarkOverhead(timed_, OverheadOptions());

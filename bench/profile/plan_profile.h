@@ -49,6 +49,7 @@ struct ProfileSettings {
 struct MeasuredClock {
   double program = 0;  // when the profile began
   double from = 0, to = 0;
+  bool was_set = false;  // between them, to another time of day
 };
 
 // All measurements of a plan. Lists have one entry per stage; those that were not requested, or

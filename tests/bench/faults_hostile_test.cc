@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
+#include "harness/machine/cpu_set.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 
@@ -67,7 +68,16 @@ const HostileCommand kCommands[] = {
     {"run", 8, "run net.onnx --input input=x.npy --output results"},
     {"export", 8, "export lenet5 out.onnx"},
     {"report", 8, "report profile.json --html out.html"},
-    {"results", 8, "results add profile.json --store store"}};
+    {"results", 8, "results add profile.json --store store"},
+    {"compare", 8, "compare profile.json profile.json --json out.json"},
+    {"topdown", 8,
+     "topdown --cpu sapphire_rapids --events " TOPDNN_SOURCE_DIR
+     "/tests/bench/event_files/spr_default.json --json out.json"},
+    {"plan", 8, "plan cnn --train --batch 4 --threads 2"},
+    {"step", 8, "step lenet5 --batch 2 --data synthetic --dump out.npz"},
+    {"quantize", 2, "quantize net.onnx out.onnx --data synthetic"},
+    {"cosched", 8, "cosched --jobs 4 --simulate --json out.json"},
+    {"exact", 4, "profile lenet5 --infer --batch 2 --threads 1 --exact-baseline out.json"}};
 
 struct Fault {
   std::string call;
@@ -92,17 +102,18 @@ class FaultTest : public testing::TestWithParam<HostileCommand> {
   // The processes that a run leaves become children of this one.
   FaultTest() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
+  // `before` and `after` are for the shell; after it, $! is the process.
   Outcome Run(const TestFolder& folder, const std::string& environment,
-              const std::string& limit = "true") const {
+              const std::string& before = "true", const std::string& after = "") const {
     fs::copy_file(inputs_->path() / "profile.json", folder.path() / "profile.json");
     fs::copy_file(inputs_->path() / "net.onnx", folder.path() / "net.onnx");
     fs::copy_file(TOPDNN_SOURCE_DIR "/tests/bench/traces/topdnn-onednn2-kernels.log",
                   folder.path() / "kernels.log");
     folder.Write("x.npy", ZerosAsNpy());
     return RunShell("cd " + Quoted(folder.path().string()) + " && mkdir cache && ulimit -c 0 && " +
-                    limit + " && timeout -k 5 300 env XDG_CACHE_HOME=$PWD/cache " + environment +
+                    before + " && { timeout -k 5 300 env XDG_CACHE_HOME=$PWD/cache " + environment +
                     " LD_PRELOAD=" + Quoted(kLibrary) + " " + QuotedProgram() + " " +
-                    GetParam().arguments + " 2>&1 >out.txt");
+                    GetParam().arguments + " 2>&1 >out.txt" + after + "; }");
   }
 
   // How often each function is called.
@@ -128,8 +139,12 @@ class FaultTest : public testing::TestWithParam<HostileCommand> {
     // A file that cannot be opened may be the user's, and so may a limit of processes; all other
     // faults are failures of the run.
     std::vector<int> good = {kExitGood, kExitWrong, kExitNothing};
-    for (const char* of_user : {"open", "dlopen", "fork", "pthread_create"}) {
+    for (const char* of_user : {"open", "create", "dlopen", "fork", "pthread_create"}) {
       if (fault.call == of_user) good.push_back(kExitUsage);
+    }
+    // A program goes on after half a write, after a signal, and with another time of day.
+    for (const char* harmless : {"short_write", "interrupted", "realtime"}) {
+      if (fault.call == harmless) good = {kExitGood};
     }
     Check(folder.path(), outcome, good, fault.call == "mmap" || fault.call == "malloc");
     return outcome.exit_status;
@@ -222,6 +237,7 @@ TEST_P(FaultTest, EndsWithOneLine) {
     for (std::int64_t at = 1; at <= n; at += step) {
       faults.push_back(
           {call, at + static_cast<std::int64_t>(random() % step), static_cast<int>(random() % 2)});
+      if (call == "interrupted") faults.back().times = 1;  // (a program may repeat it for ever)
     }
   }
   ASSERT_FALSE(faults.empty());
@@ -261,6 +277,34 @@ TEST_P(FaultTest, EndsWithOneLineUnderALimitOfMemory) {
     const TestFolder folder;
     const Outcome outcome = Run(folder, "", "ulimit -v " + std::to_string(limit * 1024));
     Check(folder.path(), outcome, {kExitGood, kExitWrong, kNotLoaded}, /*may_crash=*/true);
+  }
+}
+
+// All its processes are stopped for a while and go on, at several moments; then all its threads
+// lose a CPU.
+TEST_P(FaultTest, GoesOnAfterStopsAndWithoutACpu) {
+  const char* const wanted = std::getenv("TOPDNN_FAULTS");
+  const int rounds = wanted == nullptr ? 1 : 20;
+  const std::string name = GetParam().name;
+  std::seed_seq seed(name.begin(), name.end());
+  std::mt19937 random(seed);
+  const int cpu = AllowedCpus().cpus.front();
+  for (int round = 0; round < rounds; ++round) {
+    std::string after = " & ";
+    constexpr int kStops = 5;
+    for (int stop = 0; stop < kStops; ++stop) {
+      // (timeout is the leader of the group of its own processes)
+      after += "sleep 0.0" + std::to_string(random() % 10) + "; kill -STOP -- -$! 2>/dev/null; " +
+               "sleep 0.1; kill -CONT -- -$! 2>/dev/null; ";
+    }
+    // (the third field behind the name is the group)
+    after +=
+        "for p in /proc/[0-9]*; do read -r all <$p/stat; set -- ${all##*) }; [ \"$3\" = $! ] && " +
+        ("taskset -a -c -p " + std::to_string(cpu)) + " ${p#/proc/}; done >/dev/null 2>&1; wait $!";
+    SCOPED_TRACE(after);
+    const TestFolder folder;
+    const Outcome outcome = Run(folder, "", "true", after);
+    Check(folder.path(), outcome, {kExitGood}, /*may_crash=*/false);
   }
 }
 

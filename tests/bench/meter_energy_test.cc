@@ -49,5 +49,15 @@ TEST(MeterEnergyTest, ReadingsThatDoNotCoverTheStepsGiveANote) {
   EXPECT_THROW(CheckMeterFile((folder.path() / "none.csv").string()), UsageError);
 }
 
+TEST(MeterEnergyTest, AClockThatWasSetGivesANote) {
+  const TestFolder folder;
+  const std::string file = folder.Write("meter.csv", kReadings);
+  Report report = ReportOfStep(0.5);
+  AddMeterEnergy(file, {.program = 110, .from = 112, .to = 117, .was_set = true}, 0, report);
+  EXPECT_TRUE(report.step.events.empty());
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_THAT(report.notes[0].text, HasSubstr("the time of day was set"));
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -7,7 +7,14 @@
 // Each program that it starts counts by itself; a process that it forks goes on from its count.
 //
 // A name stands for several functions: malloc also for calloc, realloc and the aligned ones, open
-// for openat and fopen, rename for renameat.
+// for openat and fopen, rename for renameat. Five names are no failures of a function, or of some
+// of its calls only:
+//
+//   create       opening a file to write, and making a folder: the file system is read-only
+//   short_write  write() takes half of the bytes
+//   interrupted  read() or write() ends with EINTR, as after a signal
+//   realtime     the clock of the day is set back by an hour at this call
+//   monotonic    the other clock advances by an hour at this call: a virtual machine was paused
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,8 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -37,12 +46,29 @@ enum {
   kPerf,
   kDlopen,
   kAffinity,
+  kCreate,
+  kShortWrite,
+  kInterrupted,
+  kRealtime,
+  kMonotonic,
   kCalls
 };
-static const char* const names[] = {
-    "malloc",           "mmap",           "open", "write",           "fsync",
-    "rename",           "pthread_create", "fork", "perf_event_open", "dlopen",
-    "sched_setaffinity"};
+static const char* const names[] = {"malloc",
+                                    "mmap",
+                                    "open",
+                                    "write",
+                                    "fsync",
+                                    "rename",
+                                    "pthread_create",
+                                    "fork",
+                                    "perf_event_open",
+                                    "dlopen",
+                                    "sched_setaffinity",
+                                    "create",
+                                    "short_write",
+                                    "interrupted",
+                                    "realtime",
+                                    "monotonic"};
 
 static int counting;      // in main()
 static int failing = -1;  // the index of the call that fails
@@ -96,6 +122,8 @@ void* mmap64(void* at, size_t size, int protection, int flags, int fd, off_t off
 
 static int OpenAt(int folder, const char* path, int flags, mode_t mode) {
   if (Fails(kOpen)) return errno = EMFILE, -1;
+  const int writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_CREAT);
+  if (writes && strcmp(path, "/dev/null") != 0 && Fails(kCreate)) return errno = EROFS, -1;
   return (int)syscall(SYS_openat, folder, path, flags, mode);
 }
 
@@ -133,10 +161,23 @@ FILE* fopen64(const char* path, const char* mode) {
   return REAL(fopen64)(path, mode);
 }
 
+int mkdir(const char* path, mode_t mode) {
+  if (Fails(kCreate)) return errno = EROFS, -1;
+  return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+
 ssize_t write(int fd, const void* text, size_t size) {
   // (a message about the failure must be readable)
-  if (fd != STDERR_FILENO && Fails(kWrite)) return errno = ENOSPC, -1;
+  if (fd != STDERR_FILENO) {
+    if (Fails(kWrite)) return errno = ENOSPC, -1;
+    if (Fails(kInterrupted)) return errno = EINTR, -1;
+    if (size > 1 && Fails(kShortWrite)) size /= 2;
+  }
   return syscall(SYS_write, fd, text, size);
+}
+ssize_t read(int fd, void* text, size_t size) {
+  if (Fails(kInterrupted)) return errno = EINTR, -1;
+  return syscall(SYS_read, fd, text, size);
 }
 int fsync(int fd) { return Fails(kFsync) ? (errno = EIO, -1) : (int)syscall(SYS_fsync, fd); }
 int rename(const char* from, const char* to) {
@@ -165,6 +206,27 @@ int sched_setaffinity(pid_t thread, size_t size, const cpu_set_t* cpus) {
 int pthread_setaffinity_np(pthread_t thread, size_t size, const cpu_set_t* cpus) {
   if (Fails(kAffinity)) return EINVAL;
   return REAL(pthread_setaffinity_np)(thread, size, cpus);
+}
+
+// Whether the clock was set at this call or an earlier one.
+static int IsSet(int clock) {
+  if (!counting) return 0;
+  const long n = atomic_fetch_add(&calls[clock], 1) + 1;
+  return clock == failing && n >= first;
+}
+int clock_gettime(clockid_t clock, struct timespec* now) {
+  static int (*real)(clockid_t, struct timespec*);
+  if (real == NULL) real = REAL(clock_gettime);
+  const int result = real(clock, now);
+  if (result == 0 && clock == CLOCK_REALTIME && IsSet(kRealtime)) now->tv_sec -= 3600;
+  if (result == 0 && clock == CLOCK_MONOTONIC && IsSet(kMonotonic)) now->tv_sec += 3600;
+  return result;
+}
+time_t time(time_t* result) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (result != NULL) *result = now.tv_sec;
+  return now.tv_sec;
 }
 
 // Only perf_event_open, which has no function of its own.
