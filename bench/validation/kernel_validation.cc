@@ -42,8 +42,8 @@ struct Problem {
   double besides = 0;
 };
 
-// AMX multiplies tiles of 16 pixels. Those of an image of 26 x 26 pixels are 25 rows of 28 and one of
-// 26, in 46 tiles: 736 pixels, 8.9 % more than 676.
+// AMX multiplies tiles of 16 pixels. Those of an image of 26 x 26 pixels are 25 rows of 28 and one
+// of 26, in 46 tiles: 736 pixels, 8.9 % more than 676.
 const Allowance kTiles = {0.09, 64, "whole tiles of 16 pixels, those between the rows as well"};
 
 constexpr ConvEpilogue kBare = {.bias = false, .sum = false, .relu = false};

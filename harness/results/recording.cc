@@ -175,11 +175,9 @@ class Writer {
     if (static_cast<bool>(value)) (*this)(key, value);
   }
   template <class T>
-  void Later(const char* key, const std::vector<T>& values) {
-    if (!values.empty()) (*this)(key, values);
-  }
-  void Later(const char* key, const std::string& text) {
-    if (!text.empty()) (*this)(key, text);
+  requires requires(const T& value) { value.empty(); }
+  void Later(const char* key, const T& value) {
+    if (!value.empty()) (*this)(key, value);
   }
   void Later(const char* key, const QuietReading& reading) {
     if (reading.flops_per_second || reading.bytes_per_second) (*this)(key, reading);
