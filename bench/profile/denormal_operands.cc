@@ -10,6 +10,8 @@ namespace topdnn {
 
 namespace {
 
+constexpr std::size_t kMostRead = std::size_t{1} << 20;  // elements of an operand
+
 std::string KindOf(Arg arg) {
   switch (arg.role) {
     case Arg::kDiffSrc:
@@ -72,27 +74,36 @@ std::string TextOf(const OperandDenormals& operand, const Stage& stage) {
                      LabelOf(stage));
 }
 
-std::string DenormalNote(Plan& plan) {
-  constexpr std::size_t kMostRead = std::size_t{1} << 20;  // elements of an operand
+PlanDenormals ScanForDenormals(Plan& plan) {
   constexpr double kMany = 1e-3;
   const WatchedRun watched("the scan for denormals");
   const ThreadWidth width(plan.threads());
-  std::string first;
-  std::size_t operands = 0;
+  PlanDenormals found;
+  std::string first_of_many;
+  std::size_t many = 0;
   for (std::size_t i = 0; i < plan.stages().size(); ++i) {
     const Stage& stage = plan.stages()[i];
-    for (const OperandDenormals& operand : DenormalsOf(plan, stage, false, kMostRead)) {
-      if (operand.share <= kMany) continue;
-      if (operands++ > 0) continue;
-      first = fmt::format("{:.3g} % of {}", operand.share * 100, TextOf(operand, stage));
-    }
+    std::string& first = found.by_stage.emplace_back();
+    const auto look = [&](bool results) {
+      for (const OperandDenormals& operand : DenormalsOf(plan, stage, results, kMostRead)) {
+        if (operand.share <= 0) continue;
+        const std::string text =
+            fmt::format("{:.3g} % of {}", operand.share * 100, TextOf(operand, stage));
+        if (first.empty()) first = text + " are denormal, so its time depends on the values";
+        if (results || operand.share <= kMany) continue;
+        if (many++ == 0) first_of_many = text;
+      }
+    };
+    look(false);
     plan.RunStage(i);
+    look(true);
   }
-  if (operands == 0) return "";
-  return fmt::format(
+  if (many == 0) return found;
+  found.note = fmt::format(
       "denormals: {}{}; some CPUs are many times slower with them: --experiment denormals measures "
       "it",
-      first, operands > 1 ? fmt::format(", and {} more operands", operands - 1) : "");
+      first_of_many, many > 1 ? fmt::format(", and {} more operands", many - 1) : "");
+  return found;
 }
 
 }  // namespace topdnn

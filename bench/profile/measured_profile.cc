@@ -198,7 +198,11 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   if (timed.step.selection.enough && JudgeDisturbance(timed.disturbance).status == Status::kOk) {
     RememberRates(RatesOf(measured.profile.best_reading, threads));
   }
-  if (!Interrupted()) measured.denormal_note = DenormalNote(*workload.plan);
+  if (!Interrupted()) {
+    PlanDenormals found = ScanForDenormals(*workload.plan);
+    measured.denormal_note = std::move(found.note);
+    measured.denormals = std::move(found.by_stage);
+  }
   if (options.feeds() && !Interrupted()) {
     settings.progress("timing steps with their input pipeline", 0);
     measured.fed_step = MeasureFedSteps(

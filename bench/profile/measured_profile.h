@@ -41,7 +41,8 @@ struct MeasuredProfile {
   std::vector<std::string> experiment_failures;  // why others were not: a line each
   bool wants_tree = true;                        // experiments were not excluded
   std::vector<std::string> warnings;             // what was asked for and is not done
-  std::string denormal_note;                     // DenormalNote
+  std::string denormal_note;                     // PlanDenormals
+  std::vector<std::string> denormals;            // per stage; empty in a replay
   std::vector<RegionBlocks> hot_blocks;          // per stage; empty: not counted
   std::string code_names;                        // of generated code, for `hot_blocks`
 };

@@ -70,6 +70,30 @@ nlohmann::ordered_json MemoryJson(const Plan& plan, const Report& report) {
           {"live_bytes", plan.live_bytes()}};
 }
 
+// Experiments on memory give a stage other operands, and those are normal numbers. Where a CPU is
+// slow with denormals, the difference would look like waiting for memory.
+void LeaveOutDenormals(const std::vector<std::string>& denormals, Report& report) {
+  constexpr double kOfStep = 0.01;
+  if (denormals.size() != report.stages.size()) return;
+  double seconds = 0;
+  for (std::size_t i = 0; i < denormals.size(); ++i) {
+    Record& stage = report.stages[i];
+    if (denormals[i].empty()) continue;
+    stage.denormals = denormals[i];
+    stage.topdown_bounds.reset();
+    if (stage.core_experiment) stage.core_reason = denormals[i];
+    stage.core_experiment.reset();
+    if (stage.topdown_experiment) stage.experiment_reason = denormals[i];
+    stage.topdown_experiment.reset();
+    if (stage.seconds) seconds += stage.seconds->median;
+  }
+  Record& step = report.step;
+  if (!step.seconds || seconds <= kOfStep * step.seconds->median) return;
+  step.topdown_bounds.reset();
+  if (step.topdown_experiment) step.experiment_reason = "stages of it have denormals";
+  step.topdown_experiment.reset();
+}
+
 void LeaveOutTrees(Report& report) {
   constexpr const char* kWhy = "the experiments were left out";
   for (Record& stage : report.stages) stage.tree_reason = kWhy;
@@ -140,6 +164,7 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   MarkCeilings(ceilings, report.machine.json());
   JudgeReport({.ceilings = ceilings, .isolated = IsolatedVerdict(profile)}, report);
   for (const AddExperiment& add : measured.add_experiments) add(machine, report);
+  LeaveOutDenormals(measured.denormals, report);
   constexpr std::size_t kListedLines = 40;
   const std::size_t listed = static_cast<std::size_t>(options.hot.value_or(0));
   AddHotLoops(measured.hot_blocks, UndisturbedSeconds(profile, RegimeOf(options.regime)),

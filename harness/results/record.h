@@ -83,6 +83,8 @@ struct Record {
   // 95 %: the share of its time, over all threads, in which threads wait for each other. It comes
   // with core_experiment; absent on one thread.
   std::optional<Interval> waiting;
+  // That operands or results have denormals, which make some CPUs 100 times slower; or empty.
+  std::string denormals;
   std::string core_reason;  // why there is no core_experiment although it was asked for; or empty
   std::optional<DenormalsResult> denormals_experiment;
   std::optional<PagesResult> pages_experiment;

@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "bench/profile/denormal_operands.h"
 #include "bench/profile/experiments.h"
 #include "bench/workload/stage_calls.h"
 #include "harness/exact/counter.h"
@@ -52,30 +50,6 @@ void CheckCoreSubject(const ExperimentSubject& subject) {
   }
 }
 
-// Runs a step. Per stage: "10 % of the weights of conv2 forward are denormal", or empty. Redirected
-// operands hold normal numbers, and where a CPU is slow with denormals, that would look like a
-// wait.
-std::vector<std::string> DenormalsByStage(const ExperimentSubject& on) {
-  constexpr std::size_t kMostRead = std::size_t{1} << 20;  // elements of an operand
-  std::vector<std::string> found;
-  on.images.FillNext(on.plan);
-  for (std::size_t i = 0; i < on.plan.stages().size(); ++i) {
-    const Stage& stage = on.plan.stages()[i];
-    std::string& first = found.emplace_back();
-    const auto look = [&](bool results) {
-      for (const OperandDenormals& operand : DenormalsOf(on.plan, stage, results, kMostRead)) {
-        if (!first.empty() || operand.share <= 0) continue;
-        first = fmt::format("{:.2g} % of {} are denormal: the time depends on the values",
-                            operand.share * 100, TextOf(operand, stage));
-      }
-    };
-    look(false);
-    on.plan.RunStage(i);
-    look(true);
-  }
-  return found;
-}
-
 std::vector<StageCore> MeasureCore(const ExperimentSubject& on) {
   const ThreadWidth width(on.plan.threads());
   const StageCalls calls(on.plan);
@@ -86,7 +60,6 @@ std::vector<StageCore> MeasureCore(const ExperimentSubject& on) {
                                .before_iteration = Action::Of(feed)};
   // Each stage runs some hundred times in turn: the updates would train on one gradient.
   const std::vector<std::byte> state = on.plan.SaveState();
-  const std::vector<std::string> denormals = DenormalsByStage(on);
   std::vector<StageCore> stages = RunCoreExperiment(
       subject, {.seconds = std::max(on.by_default ? kLeastByDefault : kLeastSeconds,
                                     6 * on.settings.seconds),
@@ -94,9 +67,6 @@ std::vector<StageCore> MeasureCore(const ExperimentSubject& on) {
                 .progress = on.settings.progress});
   on.plan.RestoreState(state);
   ThrowOnRunFailure();
-  for (std::size_t i = 0; i < std::min(stages.size(), denormals.size()); ++i) {
-    if (stages[i].reason.empty()) stages[i].reason = denormals[i];
-  }
   return stages;
 }
 

@@ -172,6 +172,10 @@ void AddTree(const BoundsMachine& machine, Record& record) {
     record.bound_by_reason = record.tree_reason;
     return;
   }
+  if (!record.denormals.empty()) {  // the counts assume that no operation is slow because of values
+    record.tree_reason = record.bound_by_reason = record.denormals;
+    return;
+  }
   const std::optional<CountedShares> counted = CountedOf(machine, record);
   TreeOrReason made = BuildTree(EvidenceOf(machine, record, counted));
   record.tree = std::move(made.tree);
