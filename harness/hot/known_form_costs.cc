@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -99,25 +100,23 @@ std::string StoreFormCosts(const CacheFolder& folder, const Cpu& cpu, const Form
 
 FormCosts CostsOfForms(const CacheFolder& folder, const FormExamples& examples, std::string* why) {
   const Cpu cpu = IdentifyCpu();
-  FormCosts costs = ReadFormCosts(folder, cpu);
+  const FormCosts known = ReadFormCosts(folder, cpu);
   FormExamples missing;
   for (const auto& [form, example] : examples) {
-    if (!costs.forms.contains(form)) missing.emplace(form, example);
+    if (!known.forms.contains(form)) missing.emplace(form, example);
   }
   FormCosts measured;
   *why = MeasureFormCosts(missing, measured);
-  if (!why->empty()) return costs;
-  const bool all_lost = !costs.forms.empty() && missing.size() < examples.size();
+  if (!why->empty()) return known;
+  FormCosts costs = known;
   AddMeasured(measured, costs);
-  if (all_lost && costs == measured) {  // the known costs were measured beside other work
-    *why = MeasureFormCosts(examples, costs);
-  }
-  if (!why->empty()) return costs;
-  StoreFormCosts(folder, cpu, costs);
-  // Beside other work: good enough for this run.
-  for (const auto& [form, cost] : measured.forms) {
-    if (costs.forms.emplace(form, cost).second) {
-      costs.forms[form].units[kDispatchUnit] *= measured.dispatch_width / costs.dispatch_width;
+  if (costs != known) StoreFormCosts(folder, cpu, costs);
+  // The others were measured beside other work. They are good enough for this run, and the next one
+  // measures them again.
+  for (const FormCosts* run : std::initializer_list<const FormCosts*>{&measured, &known}) {
+    for (const auto& [form, cost] : run->forms) {
+      if (!costs.forms.emplace(form, cost).second) continue;
+      costs.forms[form].units[kDispatchUnit] *= run->dispatch_width / costs.dispatch_width;
     }
   }
   return costs;

@@ -287,6 +287,15 @@ TEST(SweepCaseTest, APrivatePlacementLeavesOneCpuToTheInputPipeline) {
   EXPECT_EQ(threads(8), "3");
 }
 
+// A profile that cannot write its JSON prints its table all the same, after the line.
+TEST(ChildProgramTest, TheReasonIsTheLastLineToTheUser) {
+  const TestFolder folder;
+  EXPECT_EQ(LastLineOf(folder.Write("a", "topdnn: busy\ntopdnn: cannot write\ntable\n\n")),
+            "topdnn: cannot write");
+  EXPECT_EQ(LastLineOf(folder.Write("b", "one\nanother\n\n")), "another");
+  EXPECT_EQ(LastLineOf((folder.path() / "none").string()), "");
+}
+
 TEST(ChildProgramTest, AChildThatCannotStartSaysWhy) {
   const TestFolder folder;
   const ChildOutcome outcome = RunChild({.arguments = {"/no/such/program"},

@@ -158,6 +158,30 @@ TEST(FormCosts, OfAMultiplyAdd) {
   EXPECT_LT(costs.dispatch_width, 20);
 }
 
+// Of a width that no core has: what this run measures was measured beside other work, or the file
+// was.
+TEST(FormCosts, BesideOtherWorkAreUsedAndNotKept) {
+  const TestFolder home;
+  const CacheFolder folder(home.path());
+  const FormExamples examples = {{FormOf(Fma()), Fma()}};
+  for (const double width : {1000.0, 0.01}) {
+    const Cpu cpu = IdentifyCpu();
+    folder.Update(kFormCostsFile, [](const auto&) { return ""; });
+    StoreFormCosts(folder, cpu, CostsOfBzhi(width));
+    std::string why;
+    const FormCosts costs = CostsOfForms(folder, examples, &why);
+    if (!why.empty()) GTEST_SKIP() << why;
+    EXPECT_EQ(costs.forms.size(), 2U);
+    EXPECT_GT(costs.forms.at(FormOf(Fma())).units[kDispatchUnit] * costs.dispatch_width, 0.99);
+    EXPECT_NEAR(costs.forms.at("bzhi g64 g64 g64").units[kDispatchUnit] * costs.dispatch_width, 2,
+                1e-9);
+    const FormCosts kept = ReadFormCosts(folder, cpu);
+    EXPECT_EQ(kept.forms.size(), 1U);
+    EXPECT_EQ(kept.forms.contains(FormOf(Fma())), width < 1);
+    EXPECT_EQ(kept.dispatch_width, costs.dispatch_width);
+  }
+}
+
 #endif  // __x86_64__
 
 }  // namespace

@@ -91,11 +91,12 @@ double CpuSecondsOf(const rusage& used) {
 
 std::string LastLineOf(const std::string& path) {
   std::ifstream file(path);
-  std::string last;
+  std::string last, to_user;
   for (std::string line; std::getline(file, line);) {
     if (!line.empty()) last = line;
+    if (line.starts_with("topdnn: ")) to_user = line;
   }
-  return last;
+  return to_user.empty() ? last : to_user;
 }
 
 void KillChild(pid_t child) {

@@ -47,7 +47,8 @@ void KillChild(pid_t child);
 // The CPU time of a process, in user and system mode.
 double CpuSecondsOf(const rusage& used);
 
-// The last line with text in a file; empty if there is none.
+// The line of a program's log that says why it ended: topdnn's last line to the user, which tables
+// may follow, or else the last line with text. Empty if there is none.
 std::string LastLineOf(const std::string& path);
 
 // The path of the program that is running.
