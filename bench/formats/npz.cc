@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -86,6 +87,7 @@ Archive OpenArchive(const std::filesystem::path& path, int flags) {
   int code = 0;
   Archive archive(zip_open(path.c_str(), flags, &code));
   if (archive == nullptr) {
+    if (code == ZIP_ER_MEMORY) throw std::bad_alloc();
     zip_error_t error;
     zip_error_init_with_code(&error, code);
     const std::string message = zip_error_strerror(&error);
@@ -264,6 +266,7 @@ void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
     if (index < 0) {
       const std::string message = zip_strerror(archive.get());
       zip_source_free(source);
+      if (zip_error_code_zip(zip_get_error(archive.get())) == ZIP_ER_MEMORY) throw std::bad_alloc();
       throw InputError(fmt::format("{}: {}: {}", path.string(), entry, message));
     }
     // Stored without compression: full-precision numbers hardly shrink.

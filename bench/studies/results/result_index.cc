@@ -9,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -217,8 +218,9 @@ void ResultIndex::Rebuild(const ResultStore& store) {
   } catch (const std::exception& error) {
     fs::remove(temporary, ignored);
     fs::remove(temporary + "-journal", ignored);
-    throw WriteError(
-        fmt::format("cannot write '{}': {}; the results are intact", path, error.what()));
+    const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+    throw WriteError(fmt::format("cannot write '{}': {}; the results are intact", path,
+                                 no_memory ? "out of memory" : error.what()));
   }
 }
 
