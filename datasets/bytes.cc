@@ -73,7 +73,15 @@ std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const Len
   std::vector<unsigned char> chunk(kHeadBytes);
   std::optional<std::size_t> most;
   for (;;) {
+    errno = 0;
     const int got = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
+    if (got < 0 && errno == EINTR) {
+      // zlib loses what it had unpacked in this call, so the file is read again.
+      gzclearerr(file.get());
+      if (gzrewind(file.get()) != 0) break;
+      bytes.clear();
+      continue;
+    }
     if (got <= 0) break;
     bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + got);
     if (!most) {
