@@ -64,7 +64,12 @@ TEST_P(ExperimentOnBackend, EveryStageHasASplitOrAReason) {
     EXPECT_TRUE(nodes.contains("Retiring") && nodes.contains("Core_Bound"));
   }
   EXPECT_GT(split, 0);
-  EXPECT_TRUE(report.at("step").at("topdown_experiment").contains("Memory_Bound"));
+  const nlohmann::json& step = report.at("step");
+  if (step.at("topdown_experiment").is_null()) {  // (momentum is denormal after many steps)
+    EXPECT_EQ(step.at("topdown_experiment_reason"), "stages of it have denormals");
+  } else {
+    EXPECT_TRUE(step.at("topdown_experiment").contains("Memory_Bound"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ExperimentOnBackend,
