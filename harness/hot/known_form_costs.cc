@@ -100,7 +100,7 @@ std::string StoreFormCosts(const CacheFolder& folder, const Cpu& cpu, const Form
 
 FormCosts CostsOfForms(const CacheFolder& folder, const FormExamples& examples, std::string* why) {
   const Cpu cpu = IdentifyCpu();
-  const FormCosts known = ReadFormCosts(folder, cpu);
+  FormCosts known = ReadFormCosts(folder, cpu);
   FormExamples missing;
   for (const auto& [form, example] : examples) {
     if (!known.forms.contains(form)) missing.emplace(form, example);

@@ -178,7 +178,7 @@ void AddTree(const BoundsMachine& machine, Record& record) {
   }
   const std::optional<CountedShares> counted = CountedOf(machine, record);
   TreeOrReason made = BuildTree(EvidenceOf(machine, record, counted));
-  record.tree = std::move(made.tree);
+  record.tree = made.tree;
   record.tree_reason = std::move(made.reason);
   if (!record.tree) {
     const std::string why = WhyNoExperiment(record);
