@@ -10,8 +10,6 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::size_t kMostRead = std::size_t{1} << 20;  // elements of an operand
-
 std::string KindOf(Arg arg) {
   switch (arg.role) {
     case Arg::kDiffSrc:
@@ -75,6 +73,7 @@ std::string TextOf(const OperandDenormals& operand, const Stage& stage) {
 }
 
 PlanDenormals ScanForDenormals(Plan& plan) {
+  constexpr std::size_t kMostRead = std::size_t{1} << 20;  // elements of an operand
   constexpr double kMany = 1e-3;
   const WatchedRun watched("the scan for denormals");
   const ThreadWidth width(plan.threads());

@@ -80,6 +80,7 @@ void LeaveOutDenormals(const std::vector<std::string>& denormals, Report& report
     Record& stage = report.stages[i];
     if (denormals[i].empty()) continue;
     stage.denormals = denormals[i];
+    if (stage.topdown_bounds) stage.bounds_reason = denormals[i];
     stage.topdown_bounds.reset();
     if (stage.core_experiment) stage.core_reason = denormals[i];
     stage.core_experiment.reset();
@@ -89,8 +90,10 @@ void LeaveOutDenormals(const std::vector<std::string>& denormals, Report& report
   }
   Record& step = report.step;
   if (!step.seconds || seconds <= kOfStep * step.seconds->median) return;
+  const std::string why = "stages of it have denormals";
+  if (step.topdown_bounds) step.bounds_reason = why;
   step.topdown_bounds.reset();
-  if (step.topdown_experiment) step.experiment_reason = "stages of it have denormals";
+  if (step.topdown_experiment) step.experiment_reason = why;
   step.topdown_experiment.reset();
 }
 

@@ -47,8 +47,7 @@ class FormBenchmarks {
   FormBenchmarks& operator=(const FormBenchmarks&) = delete;
 
   const std::string& failure() const { return failure_; }  // why nothing can run; or empty
-  // The cycles of one iteration of each body: the second fewest of interleaved
-  // rounds.
+  // The cycles of one iteration of each body: the second fewest of interleaved rounds.
   std::vector<double> Cycles(int rounds) const;
 
  private:

@@ -253,21 +253,18 @@ class CostTable {
 
 }  // namespace
 
-std::string MeasureFormCosts(const FormExamples& examples, FormCosts& costs) {
+std::string MeasureFormCosts(const FormExamples& examples, FormCosts& measured) {
   if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("fma") == 0) {
     return "the costs of instructions are measured with AVX2 and FMA, which this CPU lacks";
   }
   PrepareDecoder();
-  FormExamples missing;
-  for (const auto& [name, form] : examples) {
-    if (!costs.forms.contains(name) && CanRunAlone(form)) missing.emplace(name, form);
-  }
-  if (missing.empty() && costs.dispatch_width > 0) return "";
-  const CostTable table(missing);
+  FormExamples runnable = examples;
+  std::erase_if(runnable, [](const auto& example) { return !CanRunAlone(example.second); });
+  const CostTable table(runnable);
   if (!table.HasEveryUnit()) return "the code that keeps a unit busy cannot be encoded";
   const FormBenchmarks benchmarks(table.bodies());
   if (!benchmarks.failure().empty()) return benchmarks.failure();
-  AddMeasured(table.Read(benchmarks.Cycles(kRounds)), costs);
+  measured = table.Read(benchmarks.Cycles(kRounds));
   return "";
 }
 

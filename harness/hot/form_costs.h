@@ -63,9 +63,9 @@ void AddMeasured(const FormCosts& measured, FormCosts& costs);
 // An example of each form.
 using FormExamples = std::map<std::string, Instruction>;
 
-// Measures the forms that `costs` lacks, about 5 ms a form; leaves out those that cannot run alone.
-// Returns why nothing was measured; empty: it was.
-std::string MeasureFormCosts(const FormExamples& examples, FormCosts& costs);
+// Measures the dispatch width and the forms, about 5 ms a form; leaves out those that cannot run
+// alone. Returns why nothing was measured; empty: it was.
+std::string MeasureFormCosts(const FormExamples& examples, FormCosts& measured);
 
 }  // namespace topdnn
 

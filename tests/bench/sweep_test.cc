@@ -290,10 +290,10 @@ TEST(SweepCaseTest, APrivatePlacementLeavesOneCpuToTheInputPipeline) {
 // A profile that cannot write its JSON prints its table all the same, after the line.
 TEST(ChildProgramTest, TheReasonIsTheLastLineToTheUser) {
   const TestFolder folder;
-  EXPECT_EQ(LastLineOf(folder.Write("a", "topdnn: busy\ntopdnn: cannot write\ntable\n\n")),
+  EXPECT_EQ(ReasonInLog(folder.Write("a", "topdnn: busy\ntopdnn: cannot write\ntable\n\n")),
             "topdnn: cannot write");
-  EXPECT_EQ(LastLineOf(folder.Write("b", "one\nanother\n\n")), "another");
-  EXPECT_EQ(LastLineOf((folder.path() / "none").string()), "");
+  EXPECT_EQ(ReasonInLog(folder.Write("b", "one\nanother\n\n")), "another");
+  EXPECT_EQ(ReasonInLog((folder.path() / "none").string()), "");
 }
 
 TEST(ChildProgramTest, AChildThatCannotStartSaysWhy) {

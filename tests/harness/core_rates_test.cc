@@ -6,24 +6,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/harness/quiet_core_rates.h"
+
 namespace topdnn {
 namespace {
 
-CoreRates MeasuredRates() {
-  CoreRates rates;
-  rates.slots = 5.9;
-  rates.fp = {6, 6, 6, 3};
-  rates.loads = 3;
-  rates.stores = 2;
-  rates.mispredict_cycles = 16;
-  rates.link_cycles = 11;
-  rates.spreads = {{"slots", 0.01}, {"loads", 0.02}};
-  return rates;
-}
-
 TEST(CoreRates, RatesBeforeAndAfterARunAreJoined) {
-  CoreRates before = MeasuredRates();
-  CoreRates after = MeasuredRates();
+  CoreRates before = QuietRates();
+  CoreRates after = QuietRates();
   before.spreads = {{"slots", 0.01}, {"link_cycles", 0.03}};
   after.spreads = {{"slots", 0.02}, {"link_cycles", 0.01}};
   after.slots = 5.31;  // a tenth less
@@ -40,7 +30,7 @@ TEST(CoreRates, RatesBeforeAndAfterARunAreJoined) {
 }
 
 TEST(CoreRates, GoToJsonAndBack) {
-  CoreRates rates = MeasuredRates();
+  CoreRates rates = QuietRates();
   rates.stores.reset();
   const CoreRates read = CoreRatesFromJson(ToJson(rates));
   EXPECT_EQ(read.slots, rates.slots);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/topdown/metric.h"
+#include "tests/harness/quiet_core_rates.h"
 
 namespace topdnn {
 namespace {
@@ -25,18 +26,6 @@ CorePipeline SixWide() {
           .fp_256 = 6,
           .fp_512 = 3,
           .source = "a manual"};
-}
-
-CoreRates QuietRates() {
-  CoreRates rates;
-  rates.slots = 5.9;
-  rates.fp = {6, 6, 6, 3};
-  rates.loads = 3;
-  rates.stores = 2;
-  rates.mispredict_cycles = 16;
-  rates.link_cycles = 11;
-  rates.spreads = {{"slots", 0.01}, {"loads", 0.02}};
-  return rates;
 }
 
 // 1e6 cycles; with the noise that the bounds assume, 0.98e6 to 1.02e6.

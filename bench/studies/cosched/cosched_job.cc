@@ -143,7 +143,7 @@ void JobProcess::Reap(bool wait) {
   fault_ = WIFSIGNALED(status) ? fmt::format("was ended by signal {} ({})", WTERMSIG(status),
                                              strsignal(WTERMSIG(status)))
                                : fmt::format("ended with status {}", WEXITSTATUS(status));
-  const std::string said = LastLineOf(log_);
+  const std::string said = ReasonInLog(log_);
   if (!said.empty()) fault_ += fmt::format(" (it said: {})", OneLine(said));
 }
 

@@ -58,7 +58,7 @@ std::string ProblemOf(const Fleet& fleet, const FleetTask& task) {
   for (const KnownEnd& known : kKnownEnds) {
     if (task.slurm.state == known.state) return std::string(known.words);
   }
-  const std::string last = LastLineOf(log.string());
+  const std::string last = ReasonInLog(log.string());
   const std::string& said = last.empty() ? task.slurm.reason : last;
   return said.empty() ? "it ended early" : OneLine(said);
 }

@@ -89,7 +89,7 @@ double CpuSecondsOf(const rusage& used) {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-std::string LastLineOf(const std::string& path) {
+std::string ReasonInLog(const std::string& path) {
   std::ifstream file(path);
   std::string last, to_user;
   for (std::string line; std::getline(file, line);) {
@@ -133,7 +133,7 @@ ChildOutcome RunChild(const ChildProgram& program) {
     std::this_thread::sleep_for(kPoll);
   }
   outcome.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  outcome.last_line = LastLineOf(program.log);
+  outcome.last_line = ReasonInLog(program.log);
   if (outcome.end != ChildOutcome::End::kExited) return outcome;
   if (WIFSIGNALED(status)) {
     outcome.end = ChildOutcome::End::kSignalled;

@@ -28,7 +28,7 @@ struct ChildOutcome {
   int status = 0;              // the exit status, or the number of the signal
   bool out_of_memory = false;  // the kernel ended it because the memory was used up
   double seconds = 0;          // wall time
-  std::string last_line;       // of the log; or empty
+  std::string last_line;       // ReasonInLog
 };
 
 // Runs the program, and waits for its end. The kernel ends the child when this process ends. If
@@ -49,7 +49,7 @@ double CpuSecondsOf(const rusage& used);
 
 // The line of a program's log that says why it ended: topdnn's last line to the user, which tables
 // may follow, or else the last line with text. Empty if there is none.
-std::string LastLineOf(const std::string& path);
+std::string ReasonInLog(const std::string& path);
 
 // The path of the program that is running.
 std::string OwnProgram();
