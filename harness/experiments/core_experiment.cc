@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <future>
 #include <memory>
 #include <numeric>
-#include <thread>
 
 #include "harness/counters/clock.h"
 #include "harness/exact/counter.h"
@@ -199,12 +199,12 @@ std::string WhyItFailsRedirected(const Action& run, const LearnedRegion& learned
   const TrialEnd end = RunInChild(
       [&] {
         // (a new thread has its own team of OpenMP: the threads of this one are not in the child)
-        std::thread first([&] {
+        const auto in_new_thread = [&] {
           omp_set_num_threads(threads);
           CountRedirected(run.function, run.context, *learned.redirection);
           RunUncounted(run.function, run.context, learned.redirection.get(), clock.now);
-        });
-        first.join();
+        };
+        std::async(std::launch::async, in_new_thread).get();  // (passes exceptions on)
         return true;
       },
       limit);

@@ -8,10 +8,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <new>
 
 namespace topdnn {
 
 namespace {
+
+constexpr int kNoMemory = 2;  // the exit status of a child that had too little memory
 
 [[noreturn]] void Try(const std::function<bool()>& trial, unsigned seconds) {
   for (const int signal :
@@ -21,7 +24,14 @@ namespace {
   const rlimit no_core = {};
   setrlimit(RLIMIT_CORE, &no_core);
   alarm(seconds);
-  _exit(trial() ? 0 : 1);
+  // An exception must not reach the callers of RunInChild: the child would go on as this process.
+  try {
+    _exit(trial() ? 0 : 1);
+  } catch (const std::bad_alloc&) {
+    _exit(kNoMemory);
+  } catch (...) {
+    _exit(1);
+  }
 }
 
 TrialEnd WaitFor(pid_t child) {
@@ -31,6 +41,7 @@ TrialEnd WaitFor(pid_t child) {
     waited = waitpid(child, &status, 0);
   } while (waited < 0 && errno == EINTR);
   if (waited < 0) return {.error = errno};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMemory) return {.error = ENOMEM};
   return {.succeeded = WIFEXITED(status) && WEXITSTATUS(status) == 0,
           .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }

@@ -193,6 +193,10 @@ std::size_t WorkingSet(const Topology& topology, std::string_view level, int thr
       note = "no cache beyond L2 is reported";
       return 0;
     }
+    if (below == 0) {
+      note = "L2 is not reported";
+      return 0;
+    }
     // At least four times L2, and at most 3/4 of a thread's share of the last level.
     const std::size_t wanted = std::bit_ceil(4 * below);
     if (wanted <= size(last) / sharing * 3 / 4) return wanted;

@@ -189,6 +189,7 @@ class FaultTest : public testing::TestWithParam<HostileCommand> {
       const bool is_own =
           line.starts_with("topdnn: ") || line.starts_with("libgomp: ") ||
           line.starts_with("invalid file name: ") ||
+          line.starts_with("Failed to read from file ") ||
           line.find(": error while loading shared libraries: ") != std::string::npos;
       const bool is_row = line.find(": FAILED: ") != std::string::npos ||
                           line.find(": SKIPPED: ") != std::string::npos ||

@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <new>
+#include <stdexcept>
 #include <vector>
 
 #include "harness/exact/counter.h"
@@ -36,6 +39,15 @@ TEST(ChildTrial, SaysHowItEnded) {
   EXPECT_EQ(endless.signal, SIGALRM);
   EXPECT_EQ(EndBySignal(endless.signal), "did not end");
   EXPECT_EQ(EndBySignal(SIGSEGV), "was ended by signal 11 (Segmentation fault)");
+}
+
+// Otherwise the child goes on as this process, prints its message and removes its files.
+TEST(ChildTrial, AnExceptionEndsTheChild) {
+  EXPECT_EQ(RunInChild([]() -> bool { throw std::bad_alloc(); }, 10).error, ENOMEM);
+  const TrialEnd failed = RunInChild([]() -> bool { throw std::runtime_error("no"); }, 10);
+  EXPECT_EQ(failed.error, 0);
+  EXPECT_FALSE(failed.succeeded);
+  EXPECT_EQ(failed.signal, 0);
 }
 
 TEST(ChildTrial, WorksWithoutNoticesOfChildren) {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -128,6 +129,26 @@ TEST(WorkingSet, GivesTheReasonForAMissingLevel) {
   note.clear();
   EXPECT_EQ(WorkingSet(Topology(), "l1", 1, kMany, note), 0U);
   EXPECT_NE(note, "");
+}
+
+// A level whose size could not be read must not make another level's working set tiny: the loops of
+// the probes walk whole blocks.
+TEST(WorkingSet, IsNoneOrSeveralBlocksIfALevelIsNotReported) {
+  for (const std::int64_t l1 : {0, 48 << 10}) {
+    for (const std::int64_t l2 : {0, 2 << 20}) {
+      for (const std::int64_t l3 : {0, 256 << 20}) {
+        for (const char* level : {"l1", "l2", "llc", "dram"}) {
+          for (const std::size_t memory : {std::size_t{0}, std::size_t{8} << 30}) {
+            std::string note;
+            const std::size_t bytes = WorkingSet(Caches(l1, l2, l3), level, 2, memory, note);
+            const std::string what = fmt::format("{} of L1 {}, L2 {}, L3 {}", level, l1, l2, l3);
+            EXPECT_TRUE(bytes == 0 || bytes >= 8192) << what << ": " << bytes;
+            EXPECT_TRUE(bytes != 0 || !note.empty()) << what;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(QuietRatio, IsTheLowerOfBothProbes) {
