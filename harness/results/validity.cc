@@ -65,19 +65,28 @@ std::optional<double> ExcessiveShare(const Record& record, bool executes_fewer) 
   return *share > kMaxPeakFraction ? share : std::nullopt;
 }
 
-void JudgeCeiling(std::span<const Ceiling> ceilings, bool executes_fewer, Record& record) {
+// A ceiling that was measured beside other work may be too low. One that is OK is not, so the time
+// or the operations are wrong.
+void JudgeExcess(std::span<const Ceiling> ceilings, bool executes_fewer, Record& record) {
+  const std::optional<double> share = ExcessiveShare(record, executes_fewer);
+  if (!share) return;
+  const Ceiling* ceiling = FindCeiling(ceilings, record.ceiling_name);
+  const bool doubtful = ceiling != nullptr && ceiling->verdict.status != Status::kOk;
+  Worsen(record, doubtful ? Status::kDegraded : Status::kInvalid,
+         fmt::format("it ran at {:.2f} x its ceiling {}, which was measured too low{}: repeat the "
+                     "run on a quiet machine",
+                     *share, record.ceiling_name,
+                     doubtful ? fmt::format(" ({})", ceiling->verdict.reason) : ""));
+  RemoveCeiling({Status::kInvalid, "a stage ran faster"}, record);
+}
+
+void JudgeCeiling(std::span<const Ceiling> ceilings, Record& record) {
   if (!record.ceiling_flops_per_second) return;
   const Ceiling* ceiling = FindCeiling(ceilings, record.ceiling_name);
   const Verdict unknown{Status::kInvalid, "there is no such ceiling"};
   const Verdict verdict = ceiling == nullptr ? unknown : ceiling->verdict;
-  if (const auto share = ExcessiveShare(record, executes_fewer)) {
-    Worsen(record, Status::kInvalid,
-           fmt::format("it ran at {:.2f} x its ceiling {}, which was measured too low: repeat the "
-                       "run on a quiet machine",
-                       *share, record.ceiling_name));
-    RemoveCeiling({Status::kInvalid, "a stage ran faster"}, record);
-  } else if (!(*record.ceiling_flops_per_second > 0) || verdict.status > Status::kDegraded ||
-             record.PeakFraction().value_or(0) > kMaxPeakFraction) {
+  if (!(*record.ceiling_flops_per_second > 0) || verdict.status > Status::kDegraded ||
+      record.PeakFraction().value_or(0) > kMaxPeakFraction) {
     RemoveCeiling(verdict, record);
   } else if (verdict.status == Status::kDegraded) {
     Worsen(record, Status::kDegraded,
@@ -185,7 +194,8 @@ void JudgeRecord(std::span<const Ceiling> ceilings, bool executes_fewer,
                  const Interval& memory_share, Record& record) {
   JudgeMoved(memory_share, record);
   if (record.status == Status::kFailed) RemoveTimes(record);
-  JudgeCeiling(ceilings, executes_fewer, record);
+  JudgeExcess(ceilings, executes_fewer, record);
+  JudgeCeiling(ceilings, record);
   JudgeRoofline(ceilings, record);
   if (record.topdown_bounds && record.status != Status::kOk) {
     record.topdown_bounds.reset();
@@ -236,12 +246,16 @@ std::vector<Ceiling> MarkExceeded(std::vector<Ceiling> ceilings, const Report& r
 void JudgeReport(const Evidence& given, Report& report) {
   const Evidence evidence = {.ceilings = MarkExceeded(given.ceilings, report),
                              .isolated = given.isolated};
-  for (Record& stage : report.stages) JudgeRecord(evidence.ceilings, stage);
+  for (Record& stage : report.stages) {
+    JudgeExcess(given.ceilings, ExecutesFewer(stage), stage);
+    JudgeRecord(evidence.ceilings, stage);
+  }
   if (report.step.seconds && !(report.step.seconds->median > 0)) {
     Worsen(report.step, Status::kInvalid,
            "a step of 0 s is impossible: measure or record it again");
     RemoveTimes(report.step);
   }
+  JudgeExcess(given.ceilings, StepExecutesFewer(report), report.step);
   JudgeRecord(evidence.ceilings, StepExecutesFewer(report),
               MemoryShareOfStep(evidence.ceilings, report), report.step);
   JudgeGroups(report);

@@ -440,6 +440,24 @@ TEST(ValidityTest, ACeilingThatOneStageExceedsIsInvalidForAll) {
   EXPECT_EQ(report.stages[1].ceiling_verdict.status, Status::kInvalid);
 }
 
+// The time does not depend on a ceiling that was measured beside other work.
+TEST(ValidityTest, ADoubtfulCeilingThatAStageExceedsDegradesIt) {
+  Report report;
+  report.step = RecordUnder(250e9);
+  report.stages = {RecordUnder(250e9), RecordUnder(250e9)};
+  report.stages[1].seconds->median = 0.005;  // 400 GFLOP/s
+  const std::vector ceilings = {CeilingNamed(kFma, 250e9, {Status::kDegraded, "few windows"})};
+  JudgeReport({.ceilings = ceilings, .isolated = {}}, report);
+  EXPECT_EQ(report.stages[1].status, Status::kDegraded);
+  EXPECT_THAT(report.stages[1].reason, HasSubstr("1.60 x its ceiling"));
+  EXPECT_THAT(report.stages[1].reason, HasSubstr("(few windows)"));
+  EXPECT_TRUE(report.stages[1].seconds);
+  for (const Record& stage : report.stages) {
+    EXPECT_FALSE(stage.PeakFraction());
+    EXPECT_EQ(stage.ceiling_verdict.status, Status::kInvalid);
+  }
+}
+
 TEST(ValidityTest, TimesByRegimeOfADisturbedRunAreOmitted) {
   Report report = ReportWithNotes();
   report.stages[0].seconds_by_regime["isolated-hot"] = *report.step.seconds;
