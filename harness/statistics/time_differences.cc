@@ -121,11 +121,12 @@ void Conclude(const Estimate& estimate, double error, int degrees,
 
 // ---- One run on a side.
 
-// The log of the median over the 10th percentile of all times.
-double Disturbance(const std::vector<RunTimes>& runs) {
+// How much longer the median may be than without other work, as a log: over the 10th percentile of
+// all times, or over a time at the best known speed.
+double Disturbance(const std::vector<RunTimes>& runs, double speed) {
   std::vector<double> times = AllTimes(runs);
   std::sort(times.begin(), times.end());
-  return std::log(QuantileOfSorted(times, 0.5) / QuantileOfSorted(times, 0.1));
+  return std::log(std::max(QuantileOfSorted(times, 0.5) / QuantileOfSorted(times, 0.1), 1 / speed));
 }
 
 // The changes and 0, and each of these with the disturbance of each disturbed side.
@@ -133,8 +134,8 @@ std::vector<double> WithDisturbances(const TimedPair& pair, std::vector<double> 
   changes.push_back(0);
   const std::vector<double> undisturbed = changes;
   for (const double change : undisturbed) {
-    if (pair.a_disturbed) changes.push_back(change - Disturbance(pair.a));
-    if (pair.b_disturbed) changes.push_back(change + Disturbance(pair.b));
+    if (pair.a_disturbed) changes.push_back(change - Disturbance(pair.a, pair.a_speed));
+    if (pair.b_disturbed) changes.push_back(change + Disturbance(pair.b, pair.b_speed));
   }
   return changes;
 }

@@ -36,6 +36,10 @@ struct TimedPair {
   // percentile and the median.
   bool a_disturbed = false;
   bool b_disturbed = false;
+  // The lowest speed of the machine beside a disturbed side, as a share of the best known. Other
+  // work may have made all of its iterations longer, by up to 1 / speed.
+  double a_speed = 1;
+  double b_speed = 1;
   // With one run a side: the least standard deviation of the log ratio of two runs of one program,
   // if more is known about this stage than about the others.
   double least_spread = 0;

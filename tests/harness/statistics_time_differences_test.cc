@@ -181,6 +181,26 @@ TEST(TimeDifferencesTest, ADisturbedSideWidensItsInterval) {
   EXPECT_GT(interval(quiet).low, 0.5);
 }
 
+// All iterations of a side were slower, so its own times do not show it; a probe beside them does.
+TEST(TimeDifferencesTest, ASlowMachineWidensTheIntervalOfADisturbedSide) {
+  std::mt19937 random(1);
+  TimedPair pair = {.a = {SimulateRun(random, {}, -1, 1).back()}};
+  pair.b = pair.a;
+  for (double& time : pair.b.front()) time *= 1.5;
+  const auto interval = [](const TimedPair& of) {
+    return *EstimateDifferences({}, of, {0.0}).step->interval;
+  };
+  pair.b_speed = 0.6;  // of a side that is OK
+  EXPECT_GT(interval(pair).low, 1.3);
+  pair.b_disturbed = true;
+  EXPECT_LT(interval(pair).low, 1.5 * 0.6);
+  pair.a_disturbed = true;
+  pair.a_speed = 0.5;
+  EXPECT_GT(interval(pair).high, 1.5 / 0.5);
+  pair.b_disturbed = false;
+  EXPECT_GT(interval(pair).low, 1.3);
+}
+
 TEST(TimeDifferencesTest, AStageWithoutTimesHasNoDifference) {
   std::mt19937 random(1);
   std::vector<TimedPair> pairs;

@@ -77,6 +77,11 @@ StageTimes StageOf(const Json& json, std::string name, std::string pass,
     return json.contains(key) && json[key].is_number() ? json[key].get<double>() : 0.0;
   };
   stage.spread = SpreadOf(number("bytes"), number("flops"), caches);
+  const Json speeds = json.contains("speeds") ? json["speeds"] : Json();
+  for (const char* probe : {"arithmetic", "memory"}) {
+    if (!speeds.contains(probe)) continue;
+    stage.speed = std::min(stage.speed, TimeOf(speeds[probe]).value_or(1));
+  }
   const bool valid = stage.status != "INVALID" && stage.status != "FAILED";
   if (valid && json.contains("seconds")) stage.times = TimesOf(json["seconds"]);
   if (valid && json.contains("peak_fraction")) stage.peak = TimeOf(json["peak_fraction"]);

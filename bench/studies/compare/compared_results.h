@@ -36,6 +36,7 @@ struct StageTimes {
   std::string reason{};
   double spread = kSpreadOfArithmetic;  // of the log ratio of two runs, at least
   std::optional<double> peak{};         // share of its machine's ceiling
+  double speed = 1;                     // the lowest that a probe saw, of the best known
   bool no_interval = false;             // of a live run: no interval of its median
   // Of a live run: "runs", and the counters of one of them, by name.
   std::vector<std::pair<std::string, std::optional<double>>> counts{};

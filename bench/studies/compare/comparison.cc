@@ -82,11 +82,23 @@ std::optional<double> PeakOf(const std::vector<ComparedRun>& runs, const Find& f
 }
 
 template <class Find>
+double SpeedBeside(const std::vector<ComparedRun>& runs, const Find& find) {
+  double speed = 1;
+  for (const ComparedRun& run : runs) {
+    const StageTimes* const stage = find(run);
+    if (stage != nullptr) speed = std::min(speed, stage->speed);
+  }
+  return speed;
+}
+
+template <class Find>
 TimedPair PairOf(const ComparedCase& both, const Find& find, ComparisonRow& row) {
   TimedPair pair;
   row.status = "OK";
   pair.a_disturbed = AddSide(both.a, "A", find, pair.a, row);
   pair.b_disturbed = AddSide(both.b, "B", find, pair.b, row);
+  pair.a_speed = SpeedBeside(both.a, find);
+  pair.b_speed = SpeedBeside(both.b, find);
   row.a_peak = PeakOf(both.a, find);
   row.b_peak = PeakOf(both.b, find);
   return pair;
