@@ -194,6 +194,7 @@ class FaultTest : public testing::TestWithParam<HostileCommand> {
       const bool is_row = line.find(": FAILED: ") != std::string::npos ||
                           line.find(": SKIPPED: ") != std::string::npos ||
                           line.find(": OUT_OF_MEMORY: ") != std::string::npos ||
+                          line.find(": TIMEOUT: ") != std::string::npos ||
                           line.find(": CRASHED: ") != std::string::npos;
       rows += is_row ? 1 : 0;
       lines_to_user += is_own && !is_note && !is_row ? 1 : 0;
