@@ -197,8 +197,6 @@ TEST(TimeDifferencesTest, ASlowMachineWidensTheIntervalOfADisturbedSide) {
   pair.a_disturbed = true;
   pair.a_speed = 0.5;
   EXPECT_GT(interval(pair).high, 1.5 / 0.5);
-  pair.b_disturbed = false;
-  EXPECT_GT(interval(pair).low, 1.3);
 }
 
 TEST(TimeDifferencesTest, AStageWithoutTimesHasNoDifference) {
