@@ -44,7 +44,7 @@ bool IsUnusualCpu() {
 
 // Computes products of all shapes and transpositions for which OpenBLAS has separate code, in this
 // thread.
-void RunProducts() {
+void RunProducts() noexcept {  // (in a child process, which an exception must end)
   for (const std::int64_t n : {1, 3, 17, 96}) {
     const std::vector<float> a(static_cast<std::size_t>(n * n), 1.0F);
     std::vector<float> c(a.size(), 0.0F);

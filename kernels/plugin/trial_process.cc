@@ -46,7 +46,8 @@ bool ReadUntil(int pipe, Clock::time_point deadline, std::string& text) {
 }
 
 // In the trial's process.
-[[noreturn]] void Try(const std::string& trial, double most_seconds, int answer) {
+// (noexcept: an exception must end the child; its caller's code belongs to the parent)
+[[noreturn]] void Try(const std::string& trial, double most_seconds, int answer) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   setpgid(0, 0);
   // What the plug-in prints could be mixed with the program's own output.
@@ -97,7 +98,7 @@ std::string AnswerOf(const std::string& trial, double most_seconds) {
 }
 
 // The loop of the process that starts the others.
-[[noreturn]] void Serve(int connection, double most_seconds, pid_t parent) {
+[[noreturn]] void Serve(int connection, double most_seconds, pid_t parent) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   setpgid(0, 0);  // an interrupt from the terminal reaches the program alone

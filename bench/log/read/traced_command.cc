@@ -57,7 +57,9 @@ void SetUnlessOn(const char* name) {
 }
 
 // In the child. Writes the error of exec into `report`; an exec without error closes `report`.
-[[noreturn]] void Start(const std::vector<std::string>& arguments, int output, int report) {
+// (noexcept: an exception must end the child; its caller's code belongs to the parent)
+[[noreturn]] void Start(const std::vector<std::string>& arguments, int output,
+                        int report) noexcept {
   for (const char* const name :
        {"ONEDNN_VERBOSE", "DNNL_VERBOSE", "ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"}) {
     SetUnlessOn(name);

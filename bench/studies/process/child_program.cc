@@ -56,7 +56,8 @@ class Log {
 };
 
 // In the child. The parent has one thread, so the environment may be changed here.
-[[noreturn]] void Start(const ChildProgram& program, int log, pid_t parent) {
+// (noexcept: an exception must end the child; its caller's code belongs to the parent)
+[[noreturn]] void Start(const ChildProgram& program, int log, pid_t parent) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kCannotStart);  // the parent ended before the line above
   setpgid(0, 0);  // an interrupt from the terminal reaches the parent alone
