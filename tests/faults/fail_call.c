@@ -20,6 +20,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -29,6 +30,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
@@ -175,8 +177,13 @@ ssize_t write(int fd, const void* text, size_t size) {
   }
   return syscall(SYS_write, fd, text, size);
 }
+// The files of /sys: no signal interrupts them.
+static int NeverWaits(int fd) {
+  struct statfs system;
+  return fstatfs(fd, &system) == 0 && system.f_type == SYSFS_MAGIC;
+}
 ssize_t read(int fd, void* text, size_t size) {
-  if (Fails(kInterrupted)) return errno = EINTR, -1;
+  if (!NeverWaits(fd) && Fails(kInterrupted)) return errno = EINTR, -1;
   return syscall(SYS_read, fd, text, size);
 }
 int fsync(int fd) { return Fails(kFsync) ? (errno = EIO, -1) : (int)syscall(SYS_fsync, fd); }
