@@ -210,11 +210,16 @@ void PrintLines(const std::vector<const BenchmarkCase*>& selected) {
 void PrintEstimate(std::size_t cases, const BenchmarkFlags& flags) {
   constexpr std::size_t kMany = 10'000;
   if (cases <= kMany || flags.iterations) return;
-  constexpr double kSecondsPerHour = 3600;
-  fmt::print(stderr,
-             "topdnn: estimate: {} cases of {} s take {:.1f} hours or more; --first N runs fewer "
-             "problems of a file, and --benchmark_min_time=0.01s shortens each\n",
-             cases, flags.min_time, static_cast<double>(cases) * flags.min_time / kSecondsPerHour);
+  constexpr double kHour = 3600;
+  constexpr double kShort = 0.01;
+  const double seconds = static_cast<double>(cases) * flags.min_time;
+  fmt::print(
+      stderr,
+      "topdnn: estimate: {} cases of {} s take {:.1f} {} or more; --first N runs fewer problems "
+      "of a file{}\n",
+      cases, flags.min_time, seconds < kHour ? seconds / 60 : seconds / kHour,
+      seconds < kHour ? "minutes" : "hours",
+      flags.min_time > kShort ? ", and --benchmark_min_time=0.01s shortens each" : "");
 }
 
 int StatusOfCases(const BenchmarkCases& cases) {
@@ -265,7 +270,10 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   {
     std::optional<AtSuddenEnd> kept;
     if (output) kept.emplace(std::vector{output->path(), flags.out_format, flags.out});
-    benchmark::RunSpecifiedBenchmarks();
+    // (for its own name of all cases, ".", version 1.7.1 copies the whole list for each of them)
+    const std::string filter = benchmark::GetBenchmarkFilter();
+    const bool all = filter.empty() || filter == "all" || filter == ".";
+    benchmark::RunSpecifiedBenchmarks(all ? ".*" : filter);
   }
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
