@@ -121,7 +121,7 @@ class Chase {
 };
 
 TEST(ExchangedPagesTest, AChaseRunsOnThePagesThatSmapsProves) {
-  constexpr std::size_t kBytes = 16 * kOneMib;
+  constexpr std::size_t kBytes = 64 * kOneMib;
   if (const std::string why = WhyNoPages(PageKind::kTransparent, kBytes); !why.empty()) {
     GTEST_SKIP() << why;
   }
