@@ -88,6 +88,12 @@ bool LooksLikePerfJson(std::string_view text) {
          text.find("\"metric-value\"") != std::string_view::npos;
 }
 
+// A line of perf -j with --metric-only: {"tma_backend_bound" : "70.0", ...}
+bool LooksLikeMetricsOnly(std::string_view text) {
+  return text.find("\"events\"") == std::string_view::npos &&
+         text.find("_bound\"") != std::string_view::npos;
+}
+
 }  // namespace
 
 RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& where) {
@@ -103,6 +109,11 @@ RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& whe
   RecordedCounts recorded;
   if (LooksLikePerfJson(text)) {
     recorded = ParsePerfJson(text, where);
+  } else if (text[start] == '{' && LooksLikeMetricsOnly(text)) {
+    throw TopdownError(
+        fmt::format("{}: metrics without counts (perf stat --metric-only): record without this "
+                    "option",
+                    where));
   } else if (text[start] == '{' || text[start] == '[') {
     const nlohmann::json root = ParseStrictly(text, where);
     if (!root.is_object()) {

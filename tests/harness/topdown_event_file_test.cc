@@ -1,6 +1,7 @@
 // Counts recorded elsewhere: each format, each spelling, and refused input.
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -289,6 +290,15 @@ TEST(EventFile, PrefersTheVendorsNameToAnAlias) {
             8);
   EXPECT_THROW(Resolve("skylake_x", R"({"events": {"uops_issued.any": 9, "UOPS_ISSUED.ANY": 8}})"),
                TopdownError);
+}
+
+// perf stat -j --metric-only writes an object for each interval, of names and texts.
+TEST(EventFile, MetricsOfNoEventAreRefusedByTheirOption) {
+  for (const char* interval : {"", "\"interval\" : 1.000, "}) {
+    const std::string line = fmt::format(
+        R"({{{}"%  tma_backend_bound" : "70.0", "%  tma_retiring" : "20.0"}})", interval);
+    EXPECT_THAT(ErrorOf(line + "\n" + line + "\n"), testing::HasSubstr("--metric-only"));
+  }
 }
 
 TEST(EventFile, RefusesInvalidInputInOneLine) {
