@@ -161,7 +161,7 @@ TEST(TopdownExpressions, TheTablesAgreeWithTheirSources) {
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> count(1, 1e6);
   const std::vector<Section> sections = Sections();
-  EXPECT_EQ(sections.size(), 25u);
+  EXPECT_EQ(sections.size(), 26u);
   for (const Section& section : sections) {
     SCOPED_TRACE(section.cpu + ", " + section.source);
     const TopdownTable& table = FindTopdownTable(section.cpu);
