@@ -65,8 +65,8 @@ std::optional<double> ExcessiveShare(const Record& record, bool executes_fewer) 
   return *share > kMaxPeakFraction ? share : std::nullopt;
 }
 
-// A ceiling that was measured beside other work may be too low. One that is OK is not, so the time
-// or the operations are wrong.
+// A ceiling that was measured beside other work may be too low, and the time does not depend on it.
+// If the ceiling is OK, one of the two is wrong.
 void JudgeExcess(std::span<const Ceiling> ceilings, bool executes_fewer, Record& record) {
   const std::optional<double> share = ExcessiveShare(record, executes_fewer);
   if (!share) return;

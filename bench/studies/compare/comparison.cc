@@ -81,6 +81,7 @@ std::optional<double> PeakOf(const std::vector<ComparedRun>& runs, const Find& f
   return MedianIfAny(peaks);
 }
 
+// The lowest speed of the machine beside the runs of a side, as a share of the best known.
 template <class Find>
 double SpeedBeside(const std::vector<ComparedRun>& runs, const Find& find) {
   double speed = 1;
