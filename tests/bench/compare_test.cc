@@ -166,23 +166,6 @@ TEST_F(CompareTest, TimesThatAllowBothTellNothing) {
   EXPECT_EQ(outcome_.exit_status, kExitGood) << "without a limit the status says nothing";
 }
 
-// A neighbour that makes the whole run slower does not slow all stages alike.
-TEST_F(CompareTest, AStageOfASlowMachineIsNoFinding) {
-  nlohmann::json slow =
-      ProfileJson({.seed = 2, .slow_stage = "conv14", .slowdown = 1.5, .status = "DEGRADED"});
-  const auto compared_at = [&](const nlohmann::json& arithmetic) {
-    const nlohmann::json speeds = {{"arithmetic", arithmetic}, {"memory", 0.9}};
-    for (nlohmann::json& stage : slow["stages"]) stage["speeds"] = speeds;
-    slow["step"]["speeds"] = speeds;
-    return Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "3%"});
-  };
-  EXPECT_EQ(compared_at(0.95)["verdict"], "slower");
-  EXPECT_EQ(outcome_.exit_status, kExitWrong) << outcome_.output;
-  EXPECT_EQ(compared_at(0.6)["verdict"], "cannot tell");
-  EXPECT_EQ(outcome_.exit_status, kExitCannotTell) << outcome_.output;
-  EXPECT_EQ(compared_at("fast")["verdict"], "slower") << "0.9 of memory explains a tenth";
-}
-
 // Invalid times are not compared; results without samples show no difference.
 TEST_F(CompareTest, NeedsValidTimesAndSamples) {
   nlohmann::json invalid = ProfileJson({.seed = 2});
