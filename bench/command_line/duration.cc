@@ -38,4 +38,14 @@ double ParseDuration(const std::string& option, const std::string& text) {
   return seconds;
 }
 
+std::string LongTimeText(double seconds) {
+  constexpr double kHour = 3600;
+  constexpr double kDay = 24 * kHour;
+  constexpr double kJulianYear = 365.25 * kDay;
+  if (seconds >= kJulianYear) return fmt::format("{:.3g} years", seconds / kJulianYear);
+  if (seconds >= kDay) return fmt::format("{:.3g} days", seconds / kDay);
+  if (seconds >= kHour) return fmt::format("{:.3g} hours", seconds / kHour);
+  return fmt::format("{:.0f} minutes", seconds / 60);
+}
+
 }  // namespace topdnn

@@ -11,6 +11,9 @@ namespace topdnn {
 // which names the option.
 double ParseDuration(const std::string& option, const std::string& text);
 
+// Of a run that takes minutes or more: "42 minutes", "2.5 hours", "3.1 days", "1.2 years".
+std::string LongTimeText(double seconds);
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_BENCH_COMMAND_LINE_DURATION_H_

@@ -32,6 +32,7 @@
 #include "bench/command_line/benchmark_flags.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/plugin_words.h"
 #include "bench/command_line/sudden_end.h"
@@ -210,16 +211,12 @@ void PrintLines(const std::vector<const BenchmarkCase*>& selected) {
 void PrintEstimate(std::size_t cases, const BenchmarkFlags& flags) {
   constexpr std::size_t kMany = 10'000;
   if (cases <= kMany || flags.iterations) return;
-  constexpr double kHour = 3600;
   constexpr double kShort = 0.01;
-  const double seconds = static_cast<double>(cases) * flags.min_time;
-  fmt::print(
-      stderr,
-      "topdnn: estimate: {} cases of {} s take {:.1f} {} or more; --first N runs fewer problems "
-      "of a file{}\n",
-      cases, flags.min_time, seconds < kHour ? seconds / 60 : seconds / kHour,
-      seconds < kHour ? "minutes" : "hours",
-      flags.min_time > kShort ? ", and --benchmark_min_time=0.01s shortens each" : "");
+  fmt::print(stderr,
+             "topdnn: estimate: {} cases of {} s take {} or more; --first N runs fewer problems "
+             "of a file{}\n",
+             cases, flags.min_time, LongTimeText(static_cast<double>(cases) * flags.min_time),
+             flags.min_time > kShort ? ", and --benchmark_min_time=0.01s shortens each" : "");
 }
 
 int StatusOfCases(const BenchmarkCases& cases) {

@@ -17,6 +17,7 @@
 #include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/profile/fed_steps.h"
 #include "bench/profile/interval_rows.h"
@@ -159,16 +160,6 @@ class Estimate {
   }
 
  private:
-  static std::string LongTimeText(double seconds) {
-    constexpr double kHour = 3600;
-    constexpr double kDay = 24 * kHour;
-    constexpr double kYear = 365.25 * kDay;
-    if (seconds >= kYear) return fmt::format("{:.3g} years", seconds / kYear);
-    if (seconds >= kDay) return fmt::format("{:.3g} days", seconds / kDay);
-    if (seconds >= kHour) return fmt::format("{:.3g} hours", seconds / kHour);
-    return fmt::format("{:.0f} minutes", seconds / 60);
-  }
-
   std::int64_t steps_;  // of the run
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   bool said_ = false;

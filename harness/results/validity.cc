@@ -190,11 +190,13 @@ Interval MemoryShareOfStep(std::span<const Ceiling> ceilings, const Report& repo
   return {.low = waits.low / seconds, .high = waits.high / seconds};
 }
 
-void JudgeRecord(std::span<const Ceiling> ceilings, bool executes_fewer,
-                 const Interval& memory_share, Record& record) {
+// `measured`: the ceilings with the verdicts of their own measurement; `ceilings`: those that a
+// record exceeds are INVALID.
+void JudgeRecord(std::span<const Ceiling> measured, std::span<const Ceiling> ceilings,
+                 bool executes_fewer, const Interval& memory_share, Record& record) {
   JudgeMoved(memory_share, record);
   if (record.status == Status::kFailed) RemoveTimes(record);
-  JudgeExcess(ceilings, executes_fewer, record);
+  JudgeExcess(measured, executes_fewer, record);
   JudgeCeiling(ceilings, record);
   JudgeRoofline(ceilings, record);
   if (record.topdown_bounds && record.status != Status::kOk) {
@@ -223,7 +225,7 @@ Interval MemoryShareOf(std::span<const Ceiling> ceilings, const Record& record) 
 }
 
 void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
-  JudgeRecord(ceilings, ExecutesFewer(record), MemoryShareOf(ceilings, record), record);
+  JudgeRecord(ceilings, ceilings, ExecutesFewer(record), MemoryShareOf(ceilings, record), record);
 }
 
 std::vector<Ceiling> MarkExceeded(std::vector<Ceiling> ceilings, const Report& report) {
@@ -247,16 +249,15 @@ void JudgeReport(const Evidence& given, Report& report) {
   const Evidence evidence = {.ceilings = MarkExceeded(given.ceilings, report),
                              .isolated = given.isolated};
   for (Record& stage : report.stages) {
-    JudgeExcess(given.ceilings, ExecutesFewer(stage), stage);
-    JudgeRecord(evidence.ceilings, stage);
+    JudgeRecord(given.ceilings, evidence.ceilings, ExecutesFewer(stage),
+                MemoryShareOf(evidence.ceilings, stage), stage);
   }
   if (report.step.seconds && !(report.step.seconds->median > 0)) {
     Worsen(report.step, Status::kInvalid,
            "a step of 0 s is impossible: measure or record it again");
     RemoveTimes(report.step);
   }
-  JudgeExcess(given.ceilings, StepExecutesFewer(report), report.step);
-  JudgeRecord(evidence.ceilings, StepExecutesFewer(report),
+  JudgeRecord(given.ceilings, evidence.ceilings, StepExecutesFewer(report),
               MemoryShareOfStep(evidence.ceilings, report), report.step);
   JudgeGroups(report);
   JudgeRegimes(evidence, report);

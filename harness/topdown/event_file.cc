@@ -110,10 +110,7 @@ RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& whe
   if (LooksLikePerfJson(text)) {
     recorded = ParsePerfJson(text, where);
   } else if (text[start] == '{' && LooksLikeMetricsOnly(text)) {
-    throw TopdownError(
-        fmt::format("{}: metrics without counts (perf stat --metric-only): record without this "
-                    "option",
-                    where));
+    RefuseMetricsOnly(where);
   } else if (text[start] == '{' || text[start] == '[') {
     const nlohmann::json root = ParseStrictly(text, where);
     if (!root.is_object()) {

@@ -241,8 +241,7 @@ class CsvReader {
     } else if (std::count(fields.begin(), fields.end(), "") >= 3) {
       ReadMetric(fields);
     } else if (line.find("_bound") != std::string_view::npos) {
-      throw TopdownError(fmt::format(
-          "{}: metrics without counts (perf stat --metric-only): record without this option", at));
+      RefuseMetricsOnly(at);
     } else {
       throw TopdownError(
           fmt::format("{}: neither JSON nor a line of `perf stat -x,` (count,unit,event,...): give "
@@ -348,6 +347,11 @@ RecordedCount ParsePerfCount(std::string_view text, bool integral, std::string_v
 double RunningFraction(std::string_view percent) {
   const auto value = ParseLocalNumber(percent, false);
   return value ? std::clamp(*value / 100, 0.0, 1.0) : 1;
+}
+
+void RefuseMetricsOnly(const std::string& where) {
+  throw TopdownError(fmt::format(
+      "{}: metrics without counts (perf stat --metric-only): record without this option", where));
 }
 
 RecordedCounts ParsePerfCsv(std::string_view text, const std::string& where) {

@@ -22,6 +22,9 @@ namespace topdnn {
 RecordedCounts ParsePerfCsv(std::string_view text, const std::string& where);
 RecordedCounts ParsePerfJson(std::string_view text, const std::string& where);
 
+// Throws TopdownError: perf stat --metric-only writes no counts.
+[[noreturn]] void RefuseMetricsOnly(const std::string& where);
+
 // A number in any locale: "1234567", "1,234,567", "1.234.567,5", "1 234 567", "1'234". A single
 // separator before exactly three digits is a grouping sign if `integral`, and otherwise the decimal
 // sign. Absent if the text is not a finite number, or longer than any number that perf prints.

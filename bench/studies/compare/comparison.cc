@@ -52,15 +52,16 @@ std::size_t Rank(const std::string& status) {
 }
 
 // The times of a stage in the runs of a side; a run without the stage has none. Adds to the row the
-// worst status, and the reason of the first run that is not OK. Returns whether there is such a
-// run.
+// worst status, and the reason of the first run that is not OK. `speed` becomes the lowest beside
+// the runs. Returns whether a run is not OK.
 template <class Find>
 bool AddSide(const std::vector<ComparedRun>& runs, const char* side, const Find& find,
-             std::vector<RunTimes>& times, ComparisonRow& row) {
+             std::vector<RunTimes>& times, double& speed, ComparisonRow& row) {
   bool first = true;
   for (const ComparedRun& run : runs) {
     const StageTimes* const stage = find(run);
     times.push_back(stage == nullptr ? RunTimes{} : stage->times);
+    if (stage != nullptr) speed = std::min(speed, stage->speed);
     if (stage == nullptr || stage->status.empty() || stage->status == "OK") continue;
     if (Rank(stage->status) > Rank(row.status)) row.status = stage->status;
     if (!first) continue;
@@ -81,25 +82,12 @@ std::optional<double> PeakOf(const std::vector<ComparedRun>& runs, const Find& f
   return MedianIfAny(peaks);
 }
 
-// The lowest speed of the machine beside the runs of a side, as a share of the best known.
-template <class Find>
-double SpeedBeside(const std::vector<ComparedRun>& runs, const Find& find) {
-  double speed = 1;
-  for (const ComparedRun& run : runs) {
-    const StageTimes* const stage = find(run);
-    if (stage != nullptr) speed = std::min(speed, stage->speed);
-  }
-  return speed;
-}
-
 template <class Find>
 TimedPair PairOf(const ComparedCase& both, const Find& find, ComparisonRow& row) {
   TimedPair pair;
   row.status = "OK";
-  pair.a_disturbed = AddSide(both.a, "A", find, pair.a, row);
-  pair.b_disturbed = AddSide(both.b, "B", find, pair.b, row);
-  pair.a_speed = SpeedBeside(both.a, find);
-  pair.b_speed = SpeedBeside(both.b, find);
+  pair.a_disturbed = AddSide(both.a, "A", find, pair.a, pair.a_speed, row);
+  pair.b_disturbed = AddSide(both.b, "B", find, pair.b, pair.b_speed, row);
   row.a_peak = PeakOf(both.a, find);
   row.b_peak = PeakOf(both.b, find);
   return pair;
