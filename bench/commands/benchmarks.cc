@@ -206,16 +206,18 @@ void PrintLines(const std::vector<const BenchmarkCase*>& selected) {
   }
 }
 
-// Of a run that takes hours: each case is measured for the minimum time, and set up and checked
-// before.
+// Of a run of many cases that takes minutes or more: each is measured for the minimum time, and set
+// up and checked before.
 void PrintEstimate(std::size_t cases, const BenchmarkFlags& flags) {
   constexpr std::size_t kMany = 10'000;
   if (cases <= kMany || flags.iterations) return;
-  constexpr double kShort = 0.01;
+  constexpr double kShort = 0.01, kLong = 60;
+  const double seconds = static_cast<double>(cases) * flags.min_time;
+  if (seconds < kLong) return;
   fmt::print(stderr,
              "topdnn: estimate: {} cases of {} s take {} or more; --first N runs fewer problems "
              "of a file{}\n",
-             cases, flags.min_time, LongTimeText(static_cast<double>(cases) * flags.min_time),
+             cases, flags.min_time, LongTimeText(seconds),
              flags.min_time > kShort ? ", and --benchmark_min_time=0.01s shortens each" : "");
 }
 
