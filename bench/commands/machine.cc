@@ -108,7 +108,8 @@ std::string MachineText(const Machine& machine, const Style& style) {
   facts.Add(
       "CPU",
       fmt::format("{} ({} family {} model {} stepping {}), {}{}", cpu.brand, cpu.vendor, cpu.family,
-                  cpu.model, cpu.stepping, cpu.microarchitecture,
+                  cpu.model, cpu.stepping,
+                  cpu.microarchitecture.empty() ? "not known" : cpu.microarchitecture,
                   cpu.hypervisor.empty() ? "" : ", in a virtual machine (" + cpu.hypervisor + ")"));
   std::vector<std::string> usable;
   for (const IsaVerdict& verdict : machine.isas) {

@@ -1,5 +1,6 @@
-// CPUs with fewer instructions than those for which the libraries were tuned, in QEMU's user-mode
-// emulation. A backend runs, or is refused in one line. None ends with an illegal instruction.
+// Other CPUs in QEMU's user-mode emulation: those with fewer instructions than the libraries were
+// tuned for, and those of other families and models. A backend runs, or is refused in one line.
+// None ends with an illegal instruction.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +25,8 @@ constexpr bool kSanitized = false;
 // QEMU's name of a CPU, and a backend.
 using CpuAndBackend = std::tuple<std::string, std::string>;
 
-class EmulatedCpuTest : public testing::TestWithParam<CpuAndBackend> {
+template <typename Parameter>
+class EmulationTest : public testing::TestWithParam<Parameter> {
  protected:
   void SetUp() override {
     if (kSanitized) GTEST_SKIP() << "the sanitizer's shadow memory does not fit the emulation";
@@ -33,6 +35,7 @@ class EmulatedCpuTest : public testing::TestWithParam<CpuAndBackend> {
     }
   }
 };
+using EmulatedCpuTest = EmulationTest<CpuAndBackend>;
 
 TEST_P(EmulatedCpuTest, AStepRunsOrIsRefusedInOneLine) {
   const auto& [cpu, backend] = GetParam();
@@ -64,6 +67,44 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values("Haswell-noTSX,-fma", "SandyBridge", "Nehalem", "qemu64"),
                      testing::Values("onednn", "openblas", "eigen", "eigen-sgemm", "reference")),
     NameOfCase);
+
+// A signature that Linux knows (arch/x86/include/asm/intel-family.h, arch/x86/kernel/cpu/amd.c),
+// and how `topdnn machine` names it. QEMU has no hybrid CPUs: machine_isa_test.cc has those.
+struct Signature {
+  std::string vendor;
+  int family, model;
+  std::string name;
+};
+
+void PrintTo(const Signature& signature, std::ostream* stream) { *stream << signature.name; }
+
+using SignatureTest = EmulationTest<Signature>;
+
+TEST_P(SignatureTest, MachineNamesTheCpu) {
+  const auto& [vendor, family, model, name] = GetParam();
+  const std::string named = "family " + std::to_string(family) + " model " + std::to_string(model) +
+                            " stepping 1), " + name + ",";
+  const TestFolder cache;
+  const Outcome outcome = RunShell(
+      "XDG_CACHE_HOME=" + Quoted(cache.path().string()) + " qemu-x86_64 -cpu max,vendor=" + vendor +
+      ",family=" + std::to_string(family) + ",model=" + std::to_string(model) + ",stepping=1 " +
+      Quoted(TOPDNN_BINARY_DIR "/topdnn") + " machine 2>/dev/null");
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_THAT(outcome.output, testing::HasSubstr(named));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpus, SignatureTest,
+                         testing::Values(Signature{"GenuineIntel", 6, 0x3F, "haswell_x"},
+                                         Signature{"GenuineIntel", 6, 0x4F, "broadwell_x"},
+                                         Signature{"GenuineIntel", 6, 0xAD, "granite_rapids"},
+                                         Signature{"GenuineIntel", 6, 0xAF, "sierra_forest"},
+                                         Signature{"GenuineIntel", 6, 0xDD, "clearwater_forest"},
+                                         Signature{"AuthenticAMD", 0x1A, 0x44, "zen5"},
+                                         Signature{"AuthenticAMD", 0x1A, 0x50, "zen6"},
+                                         Signature{"AuthenticAMD", 0x1A, 0xB0, "not known"}),
+                         [](const auto& tested) {
+                           return tested.param.vendor + "_" + std::to_string(tested.param.model);
+                         });
 
 }  // namespace
 }  // namespace topdnn
