@@ -157,7 +157,13 @@ Values NodesOf(const TopdownResult& result) {
   return nodes;
 }
 
+// A node of a table's path, as "TABLE, PATH: NODE".
+std::string KeyOf(const TopdownTable& table, const std::string& path, const std::string& node) {
+  return table.cpu + ", " + path + ": " + node;
+}
+
 TEST(TopdownExpressions, TheTablesAgreeWithTheirSources) {
+  std::set<std::string> compared_nodes;
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> count(1, 1e6);
   const std::vector<Section> sections = Sections();
@@ -170,7 +176,8 @@ TEST(TopdownExpressions, TheTablesAgreeWithTheirSources) {
     for (int round = 0; round < 1000 && !testing::Test::HasFailure(); ++round) {
       Values values;
       for (const std::string& event : events) values[event] = count(random);
-      const Values nodes = NodesOf(EvaluateTopdown(table, values, false));
+      const TopdownResult result = EvaluateTopdown(table, values, false);
+      const Values nodes = NodesOf(result);
       for (const auto& [node, expression] : section.lines) {
         // topdnn has no negative share, and computes with the shares that it shows.
         const double value = std::max(0.0, Expression(expression, values).Value());
@@ -181,11 +188,20 @@ TEST(TopdownExpressions, TheTablesAgreeWithTheirSources) {
         if (!defined) continue;
         ASSERT_TRUE(nodes.contains(node)) << node;
         EXPECT_NEAR(nodes.at(node), value, 1e-9 * std::max(1.0, value)) << node;
+        compared_nodes.insert(KeyOf(table, result.path, node));
         ++compared;
       }
     }
     // Neoverse N1 has the two nodes of its stalled cycles.
     EXPECT_GE(compared, section.cpu == "neoverse_n1" ? 2000u : 3000u);
+  }
+  for (const TopdownTable& table : TopdownTables()) {
+    for (const TopdownPath& path : table.paths) {
+      for (const TopdownNode& node : path.nodes) {
+        const std::string key = KeyOf(table, path.name, node.name);
+        EXPECT_TRUE(compared_nodes.contains(key)) << key << " has no expression";
+      }
+    }
   }
 }
 
