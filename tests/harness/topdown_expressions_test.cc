@@ -1,5 +1,5 @@
-// Compares the tables with the expressions of their sources (topdown_expressions.txt) on random
-// counts. The expressions are evaluated here, without the tables' code.
+// Compares every node of the tables with the expression of its source (topdown_expressions_*.txt)
+// on random counts. The expressions are evaluated here, without the tables' code.
 
 #include <gtest/gtest.h>
 
@@ -113,37 +113,56 @@ struct Section {
   std::vector<std::pair<std::string, std::string>> lines;  // node, expression
 };
 
+// A section is "[CPU] source", then lines "NODE = EXPRESSION", in which events have topdnn's names.
+// Another name is a metric that was defined above in the same section, or SMT, which is 1 if the
+// core's other hardware thread works and 0 otherwise. A node's second expression is for counts
+// without PERF_METRICS. Values are fractions, where the source has percent.
 std::vector<Section> Sections() {
-  std::ifstream file(TOPDNN_SOURCE_DIR "/tests/harness/topdown_expressions.txt");
   std::vector<Section> sections;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with('[')) {
-      const std::size_t end = line.find(']');
-      sections.push_back({line.substr(1, end - 1), line.substr(end + 2), {}});
-    } else if (!line.empty() && !line.starts_with('#')) {
-      const std::size_t equals = line.find(" = ");
-      sections.back().lines.emplace_back(line.substr(0, equals), line.substr(equals + 3));
+  for (const std::string vendor : {"amd", "arm", "intel"}) {
+    std::ifstream file(TOPDNN_SOURCE_DIR "/tests/harness/topdown_expressions_" + vendor + ".txt");
+    for (std::string line; std::getline(file, line);) {
+      if (line.starts_with('[')) {
+        const std::size_t end = line.find(']');
+        sections.push_back({line.substr(1, end - 1), line.substr(end + 2), {}});
+      } else if (!line.empty() && !line.starts_with('#')) {
+        const std::size_t equals = line.find(" = ");
+        sections.back().lines.emplace_back(line.substr(0, equals), line.substr(equals + 3));
+      }
     }
   }
   return sections;
 }
 
-// The table's events that occur in a section.
-std::set<std::string> EventsOf(const Section& section, const TopdownTable& table) {
-  std::set<std::string> events;
+// Nodes for which no source has an expression.
+struct Unpublished {
+  std::string cpu;
+  std::vector<std::string> nodes;
+  std::string reason;
+};
+
+const std::vector<Unpublished>& UnpublishedNodes() {
+  const std::string estimate = "our estimate: the source has no level 2";
+  static const std::vector<Unpublished> nodes = {
+      {"neoverse_n1",
+       {"Frontend_Bound", "Bad_Speculation", "Backend_Bound", "Retiring"},
+       "always null: the core counts no slots"},
+      {"neoverse_n2", {"Memory_Bound", "Core_Bound"}, estimate},
+      {"neoverse_n2_r0p0", {"Memory_Bound", "Core_Bound"}, estimate},
+      {"neoverse_v1", {"Memory_Bound", "Core_Bound"}, estimate},
+      {"neoverse_v2", {"Memory_Bound", "Core_Bound"}, estimate}};
+  return nodes;
+}
+
+// Random counts of all events, or of all but those of the PERF_METRICS register.
+Values RandomCounts(const TopdownTable& table, bool perf_metrics, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> count(1, 1e6);
+  Values counts;
   for (const TopdownEvent& event : table.events) {
-    for (const auto& [node, expression] : section.lines) {
-      for (std::size_t at = expression.find(event.name); at != std::string::npos;
-           at = expression.find(event.name, at + 1)) {
-        const std::size_t after = at + event.name.size();
-        const bool longer = after < expression.size() &&
-                            (std::isalnum(static_cast<unsigned char>(expression[after])) != 0 ||
-                             expression[after] == ':' || expression[after] == '_');
-        if (!longer) events.insert(event.name);
-      }
-    }
+    const double value = count(random);
+    if (perf_metrics || !event.name.starts_with("PERF_METRICS.")) counts[event.name] = value;
   }
-  return events;
+  return counts;
 }
 
 Values NodesOf(const TopdownResult& result) {
@@ -162,44 +181,72 @@ std::string KeyOf(const TopdownTable& table, const std::string& path, const std:
   return table.cpu + ", " + path + ": " + node;
 }
 
+bool IsNode(const TopdownTable& table, const std::string& name) {
+  const std::vector<TopdownNode>& nodes = table.paths.front().nodes;
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](const TopdownNode& node) { return node.name == name; });
+}
+
+// The table's nodes by the expressions of a section. `values`: of the names that are known before;
+// only without PERF_METRICS may an expression read another one, and is then skipped.
+Values NodesOf(const Section& section, const TopdownTable& table, Values values,
+               bool perf_metrics) {
+  Values nodes;
+  for (const auto& [name, expression] : section.lines) {
+    if (values.contains(name)) continue;
+    try {
+      const double value = Expression(expression, values).Value();
+      // topdnn has no negative share, and computes with the shares that it shows.
+      values[name] = IsNode(table, name) ? std::max(0.0, value) : value;
+      if (IsNode(table, name)) nodes[name] = values[name];
+    } catch (const std::out_of_range&) {
+      EXPECT_FALSE(perf_metrics) << name << " reads an unknown name";
+    }
+  }
+  return nodes;
+}
+
 TEST(TopdownExpressions, TheTablesAgreeWithTheirSources) {
-  std::set<std::string> compared_nodes;
+  std::set<std::string> compared;
   std::mt19937_64 random(5);
-  std::uniform_real_distribution<double> count(1, 1e6);
   const std::vector<Section> sections = Sections();
-  EXPECT_EQ(sections.size(), 26u);
+  EXPECT_EQ(sections.size(), 25u);
   for (const Section& section : sections) {
     SCOPED_TRACE(section.cpu + ", " + section.source);
     const TopdownTable& table = FindTopdownTable(section.cpu);
-    const std::set<std::string> events = EventsOf(section, table);
-    std::size_t compared = 0;
     for (int round = 0; round < 1000 && !testing::Test::HasFailure(); ++round) {
-      Values values;
-      for (const std::string& event : events) values[event] = count(random);
-      const TopdownResult result = EvaluateTopdown(table, values, false);
+      const bool smt = round % 2 == 1;
+      const bool perf_metrics = round % 4 < 2;
+      Values values = RandomCounts(table, perf_metrics, random);
+      const TopdownResult result = EvaluateTopdown(table, values, smt);
+      EXPECT_EQ(result.path, (perf_metrics ? table.paths.front() : table.paths.back()).name);
       const Values nodes = NodesOf(result);
-      for (const auto& [node, expression] : section.lines) {
-        // topdnn has no negative share, and computes with the shares that it shows.
-        const double value = std::max(0.0, Expression(expression, values).Value());
-        values[node] = value;
-        const bool defined =
-            std::any_of(table.paths[0].nodes.begin(), table.paths[0].nodes.end(),
-                        [&](const TopdownNode& known) { return known.name == node; });
-        if (!defined) continue;
+      values["SMT"] = smt ? 1 : 0;
+      for (const auto& [node, value] : NodesOf(section, table, values, perf_metrics)) {
         ASSERT_TRUE(nodes.contains(node)) << node;
         EXPECT_NEAR(nodes.at(node), value, 1e-9 * std::max(1.0, value)) << node;
-        compared_nodes.insert(KeyOf(table, result.path, node));
-        ++compared;
+        if (value > 0) compared.insert(KeyOf(table, result.path, node));
       }
     }
-    // Neoverse N1 has the two nodes of its stalled cycles.
-    EXPECT_GE(compared, section.cpu == "neoverse_n1" ? 2000u : 3000u);
+  }
+  if (HasFailure()) return;
+  std::map<std::string, std::string> reasons;
+  for (const Unpublished& unpublished : UnpublishedNodes()) {
+    const TopdownTable& table = FindTopdownTable(unpublished.cpu);
+    for (const std::string& node : unpublished.nodes) {
+      reasons[KeyOf(table, table.paths[0].name, node)] = unpublished.reason;
+    }
   }
   for (const TopdownTable& table : TopdownTables()) {
     for (const TopdownPath& path : table.paths) {
       for (const TopdownNode& node : path.nodes) {
         const std::string key = KeyOf(table, path.name, node.name);
-        EXPECT_TRUE(compared_nodes.contains(key)) << key << " has no expression";
+        const auto unpublished = reasons.find(key);
+        if (unpublished == reasons.end()) {
+          EXPECT_TRUE(compared.contains(key)) << key << " has no expression";
+        } else {
+          EXPECT_FALSE(compared.contains(key)) << key << " is not " << unpublished->second;
+        }
       }
     }
   }

@@ -31,7 +31,7 @@ class IntelPorts {
         {"Divider", 3, [](C e) { return e(kDivider.text) / Cycles(e); }, kRefinesCore}};
     if (kAmx) {
       nodes.push_back(
-          {"AMX_Busy", 3, [](C e) { return e("EXE.AMX_BUSY") / Cycles(e); }, kRefinesCore});
+          {"AMX_Busy", 3, [](C e) { return e("EXE.AMX_BUSY") / CoreCycles(e); }, kRefinesCore});
     }
     nodes.push_back({"Ports_Utilized_0", 3, None, kRefinesCore});
     nodes.push_back({"Ports_Utilized_1", 3,
@@ -46,6 +46,10 @@ class IntelPorts {
  private:
   using C = const TopdownCounts&;
   static MaybeValue Cycles(C e) { return e("CPU_CLK_UNHALTED.THREAD"); }
+  // Cycles of the core, whose two hardware threads share AMX.
+  static MaybeValue CoreCycles(C e) {
+    return e.smt() ? e("CPU_CLK_UNHALTED.DISTRIBUTED") : Cycles(e);
+  }
 
   static MaybeValue None(C e) {
     const MaybeValue none = e("EXE_ACTIVITY.EXE_BOUND_0_PORTS");
