@@ -74,7 +74,8 @@ EventCounts MetricCounts(int width, std::mt19937_64& random) {
           {"topdown-be-bound", Whole(slots * s.backend)},
           {"topdown-retiring", Whole(slots * s.retiring)},
           {"topdown-bad-spec", Whole(slots * s.bad)},
-          {"int_misc.uop_dropping", Whole(slots * s.frontend / 50)}};
+          {"int_misc.uop_dropping", Whole(slots * s.frontend / 50)},
+          {"int_misc.clears_count", Whole(slots * s.bad / 70)}};
 }
 
 // Up to Redwood Cove, dropped uops are not the front end's.
@@ -85,6 +86,14 @@ KnownNodes MetricNodes(int /*width*/, const EventCounts& c) {
   const double dropped = kDropped ? At(c, "int_misc.uop_dropping") / At(c, "slots") : 0;
   return WithBadAsRest(At(c, "topdown-fe-bound") / sum - dropped, At(c, "topdown-be-bound") / sum,
                        At(c, "topdown-retiring") / sum);
+}
+
+// Ice Lake's register counts the slots after a clear, 5 each, not as the back end's.
+KnownNodes IceLakeNodes(int width, const EventCounts& c) {
+  const KnownNodes nodes = MetricNodes<true>(width, c);
+  const double cleared = width * At(c, "int_misc.clears_count") / At(c, "slots");
+  return WithBadAsRest(nodes.at("Frontend_Bound"), nodes.at("Backend_Bound") + cleared,
+                       nodes.at("Retiring"));
 }
 
 // ---- Intel's cores before Ice Lake (Optimization Reference Manual, B.1, "Top-Down").
@@ -139,10 +148,10 @@ EventCounts ArmCounts(int width, std::mt19937_64& random) {
   const double cycles = RandomCycles(random), slots = width * cycles;
   const Shares s = RandomShares(random);
   return {{"cpu_cycles", Whole(cycles)},
+          {"op_spec", Whole(slots * (s.retiring + s.bad))},
           {"stall_slot", Whole(slots * (s.frontend + s.backend))},
           {"stall_slot_frontend", Whole(slots * s.frontend)},
           {"stall_slot_backend", Whole(slots * s.backend)},
-          {"op_spec", Whole(slots * (s.retiring + s.bad))},
           {"op_retired", Whole(slots * s.retiring)},
           {"br_mis_pred", Whole(cycles / 1000)},
           {"stall_frontend_flush", Whole(cycles * s.frontend / 7)},
@@ -166,8 +175,9 @@ KnownNodes BranchNodes(int width, const EventCounts& c) {
 
 EventCounts N2R0p0Counts(int width, std::mt19937_64& random) {
   EventCounts counts = ArmCounts(width, random);
-  counts[1].second += counts[0].second;
-  counts[2].second += counts[0].second;
+  for (auto& [name, count] : counts) {
+    if (name == "stall_slot" || name == "stall_slot_frontend") count += counts[0].second;
+  }
   return counts;
 }
 
@@ -206,7 +216,7 @@ const std::vector<GeneratedCore>& GeneratedCores() {
       {"zen4", 6, ZenCounts, ZenNodes},
       {"zen5", 8, ZenCounts, ZenNodes},
       {"zen6", 8, ZenCounts, ZenNodes},
-      {"ice_lake_x", 5, MetricCounts, MetricNodes<true>},
+      {"ice_lake_x", 5, MetricCounts, IceLakeNodes},
       {"sapphire_rapids", 6, MetricCounts, MetricNodes<true>, "cpu_core"},
       {"granite_rapids", 6, MetricCounts, MetricNodes<true>},
       {"alder_lake_p", 6, MetricCounts, MetricNodes<true>, "cpu_core"},

@@ -18,6 +18,7 @@ using KnownNodes = std::map<std::string, double>;
 struct GeneratedCore {
   std::string cpu;
   int width = 0;  // slots per cycle
+  // The first two counts are of events that all nodes of level 1 need.
   EventCounts (*counts)(int width, std::mt19937_64& random) = nullptr;
   KnownNodes (*nodes)(int width, const EventCounts& counts) = nullptr;
   std::string pmu = {};  // in a hybrid CPU: "cpu_core"; empty: it is in none
