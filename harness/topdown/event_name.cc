@@ -55,7 +55,7 @@ void AddModifier(std::string_view modifier, std::string& name) {
 }
 
 // The terms between slashes. Fields of the code: bits 0-7 and 32-35 event, 8-15 umask, 18 edge,
-// 21 any, 23 inv, 24-31 cmask (sysfs, /sys/bus/event_source/devices/cpu/format).
+// 21 any, 23 inv, 24-31 cmask, 36 eq (sysfs, /sys/bus/event_source/devices/cpu/format).
 void AddTerms(std::string_view terms, EventName& event) {
   std::uint64_t code = 0;
   bool coded = false;
@@ -73,8 +73,8 @@ void AddTerms(std::string_view terms, EventName& event) {
       code |= value;
     } else if (key == "UMASK") {
       code |= value << 8;
-    } else if (key == "EDGE" || key == "ANY" || key == "INV") {
-      const int bit = key == "EDGE" ? 18 : key == "ANY" ? 21 : 23;
+    } else if (key == "EDGE" || key == "ANY" || key == "INV" || key == "EQ") {
+      const int bit = key == "EDGE" ? 18 : key == "ANY" ? 21 : key == "INV" ? 23 : 36;
       code |= (value & 1) << bit;
       if (!event.name.empty() && value != 0) event.name += ":" + key;
     } else if (key == "CMASK") {

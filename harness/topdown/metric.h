@@ -93,10 +93,10 @@ enum EventCounter {
 };
 
 struct TopdownEvent {
-  std::string name;        // the vendor's spelling; a counter mask as ":c4"
-  std::uint64_t code = 0;  // perf_event_attr.config of the core's PMU
-  std::string perf;        // perf's other name: "topdown-retiring"; may be empty
-  std::string libpfm4;     // "skx::UOPS_ISSUED:ANY"; empty if Debian's 4.13.0 lacks it
+  std::string name;          // the vendor's spelling; a counter mask as ":c4"
+  std::uint64_t code = 0;    // perf_event_attr.config of the core's PMU
+  std::string perf = {};     // perf's other name: "topdown-retiring"; may be empty
+  std::string libpfm4 = {};  // "skx::UOPS_ISSUED:ANY"; empty if Debian's 4.13.0 lacks it
   EventCounter counter = kGeneralCounter;
 };
 

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <string>
 
 #include "harness/counters/core_types.h"
 #include "harness/topdown/event_name.h"
@@ -98,6 +101,16 @@ class Collector {
   }
 
   void AddEvent(const TopdownEvent& event) {
+    // Before Linux 6.11 the kernel drops this bit of a code without an error.
+    constexpr std::uint64_t kEqual = std::uint64_t{1} << 36;
+    const std::string pmu = PmuName().empty() ? "cpu" : PmuName();
+    if (event.name.ends_with(":eq") && (event.code & kEqual) != 0 &&
+        !std::filesystem::exists(std::filesystem::path(context_.sysfs) / pmu / "format" / "eq")) {
+      requests_.notes.push_back(event.name +
+                                " is not counted: this kernel does not know its bit `eq` (Linux "
+                                "6.11 and later do)");
+      return;
+    }
     auto resolved = ResolveEvent(event.libpfm4.empty() ? event.name : event.libpfm4, event.code,
                                  context_.sysfs, PmuName());
     resolved->name = event.name;

@@ -199,6 +199,18 @@ TEST(Requests, AnEventIsAVendorsNameOrACode) {
   }
 }
 
+// Lion Cove's DSB at level 3. Kernels without the field drop its bit.
+TEST(Requests, AnEqualComparisonNeedsItsFieldInTheKernel) {
+  const TestFolder sysfs("sysfs");
+  const RequestContext context = {.table = &FindTopdownTable("lunar_lake_p"),
+                                  .sysfs = sysfs.path()};
+  const std::size_t without = RequestsFor({"topdown-l3"}, context).events.size();
+  EXPECT_THAT(RequestsFor({"topdown-l3"}, context).notes,
+              testing::Contains(HasSubstr("IDQ.DSB_UOPS:c8:inv:eq is not counted")));
+  sysfs.Write("cpu/format/eq", "config:36\n");
+  EXPECT_EQ(RequestsFor({"topdown-l3"}, context).events.size(), without + 3);
+}
+
 TEST(Requests, DeeperLevelsNeedMoreEvents) {
   for (const TopdownTable& table : TopdownTables()) {
     for (std::size_t path = 0; path < table.paths.size(); ++path) {

@@ -54,6 +54,12 @@ TEST(EventFile, FindsEventsByEverySpelling) {
     ASSERT_EQ(counts.size(), 1u) << spelling;
     EXPECT_EQ(counts.count("de_no_dispatch_per_slot.no_ops_from_frontend:c6"), 1u) << spelling;
   }
+  for (const char* spelling : {"cpu_core/idq.dsb_uops,cmask=8,inv=1,eq=1/",
+                               "cpu_core/event=0x79,umask=8,cmask=8,inv,eq/"}) {
+    const auto counts =
+        Resolve("lunar_lake_p", std::string("{\"events\": {\"") + spelling + "\": 7}}");
+    EXPECT_EQ(counts.count("IDQ.DSB_UOPS:c8:inv:eq"), 1u) << spelling;
+  }
 }
 
 TEST(EventFile, ReadsPerfCsv) {

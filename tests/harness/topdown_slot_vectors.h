@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace topdnn {
@@ -13,16 +14,44 @@ using Counts = std::map<std::string, double, std::less<>>;
 
 // S = 4 * 1000. FE 800/S. Bad (2200 - 2000 + 4*50)/S. Ret 2000/S. BE the rest. Fetch_Latency
 // 4*100/S. Mispredicts .1 * 30/40.
-inline const Counts kHaswell = {
-    {"CPU_CLK_UNHALTED.THREAD", 1000},    {"UOPS_ISSUED.ANY", 2200},
-    {"UOPS_RETIRED.RETIRE_SLOTS", 2000},  {"INT_MISC.RECOVERY_CYCLES", 50},
-    {"IDQ_UOPS_NOT_DELIVERED.CORE", 800}, {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 100},
-    {"BR_MISP_RETIRED.ALL_BRANCHES", 30}, {"MACHINE_CLEARS.COUNT", 10}};
+inline Counts Haswell(const std::pair<const std::string, double>& recovery, const std::string& one,
+                      const std::string& two, const std::string& three) {
+  return {recovery,
+          {"CPU_CLK_UNHALTED.THREAD", 1000},
+          {"UOPS_ISSUED.ANY", 2200},
+          {"UOPS_RETIRED.RETIRE_SLOTS", 2000},
+          {"IDQ_UOPS_NOT_DELIVERED.CORE", 800},
+          {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 100},
+          {"BR_MISP_RETIRED.ALL_BRANCHES", 30},
+          {"MACHINE_CLEARS.COUNT", 10},
+          {"INST_RETIRED.ANY", 1000},
+          {"CYCLE_ACTIVITY.STALLS_LDM_PENDING", 150},
+          {"CYCLE_ACTIVITY.CYCLES_NO_EXECUTE", 250},
+          {"RESOURCE_STALLS.SB", 50},
+          {"RS_EVENTS.EMPTY_CYCLES", 20},
+          {"UOPS_EXECUTED." + one, 750},
+          {"UOPS_EXECUTED." + two, 550},
+          {"UOPS_EXECUTED." + three, 300}};
+}
+inline const Counts kHaswell = Haswell({"INT_MISC.RECOVERY_CYCLES", 50}, "CORE_CYCLES_GE_1",
+                                       "CORE_CYCLES_GE_2", "CORE_CYCLES_GE_3");
+// Of 250 + 750 - 550 + 50 cycles, 150 + 50 wait for memory. The front end is not slow enough for
+// the scheduler's empty cycles to count.
 inline const std::map<std::string, double> kHaswellNodes = {
     {"Frontend_Bound", .2},       {"Bad_Speculation", .1},
     {"Backend_Bound", .2},        {"Retiring", .5},
     {"Fetch_Latency", .1},        {"Fetch_Bandwidth", .1},
-    {"Branch_Mispredicts", .075}, {"Machine_Clears", .025}};
+    {"Branch_Mispredicts", .075}, {"Machine_Clears", .025},
+    {"Memory_Bound", .08},        {"Core_Bound", .12}};
+inline const Counts kHaswellLoads = {{"CYCLE_ACTIVITY.STALLS_L1D_PENDING", 110},
+                                     {"CYCLE_ACTIVITY.STALLS_L2_PENDING", 80},
+                                     {"MEM_LOAD_UOPS_RETIRED.L3_HIT", 21},
+                                     {"MEM_LOAD_UOPS_RETIRED.L3_MISS", 1}};
+inline const std::map<std::string, double> kHaswellLevel3 = {{"L1_Bound", .04},
+                                                             {"L2_Bound", .03},
+                                                             {"L3_Bound", .06},
+                                                             {"DRAM_Bound", .02},
+                                                             {"Store_Bound", .05}};
 
 // S = s * 1000; each count is its share of S.
 inline const std::map<std::string, double> kAtomParts = {

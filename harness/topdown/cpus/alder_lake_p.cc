@@ -8,7 +8,7 @@ namespace topdnn {
 
 namespace {
 
-using Formulas = Level2Metrics<6, true, IdlePorts::kOfStalls, MemoryLevel3::kClientAndPorts>;
+using Formulas = Level2Metrics<6, true, IdlePorts::kOfStalls, MemoryLevel3::kClientActivity>;
 
 const TopdownRegistration kAlderLakeP({
     .cpu = "alder_lake_p",

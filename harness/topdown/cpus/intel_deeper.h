@@ -15,8 +15,9 @@
 namespace topdnn {
 
 // kGoldenCoveClient: pmu-tools adl_glc_ratios.py (TMA 4.7), which has no parts of the divider and
-// no latency of L1 hits.
-enum class DeepCore { kIceLake, kGoldenCove, kGoldenCoveClient, kRedwoodCove };
+// no latency of L1 hits. kRedwoodCoveClient: mtl_rwc_ratios.py (TMA 5.01), in which fewer reads
+// under way are many.
+enum class DeepCore { kIceLake, kGoldenCove, kGoldenCoveClient, kRedwoodCove, kRedwoodCoveClient };
 
 template <DeepCore kCore>
 class IntelDeeper {
@@ -59,7 +60,7 @@ class IntelDeeper {
     add(kMissing, kIce ? 0x80008A3 : 0x2000247);
     add(kWaiting, 0x448);
     add("OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DATA_RD", kIce ? 0x1000860 : 0x1000820);
-    add(kManyReads, kIce ? 0x4000860 : kRedwood ? 0xC000820 : 0x4000820);
+    add(kManyReads, kIce ? 0x4000860 : kCore == DeepCore::kRedwoodCove ? 0xC000820 : 0x4000820);
     add("OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DEMAND_RFO", kIce ? 0x1000460 : 0x1000420);
     add("MEM_INST_RETIRED.LOCK_LOADS", 0x21D0);
     add("MEM_INST_RETIRED.ALL_STORES", 0x82D0);
@@ -88,7 +89,8 @@ class IntelDeeper {
 
   static constexpr bool kIce = kCore == DeepCore::kIceLake;
   static constexpr bool kClient = kCore == DeepCore::kGoldenCoveClient;
-  static constexpr bool kRedwood = kCore == DeepCore::kRedwoodCove;
+  static constexpr bool kRedwood =
+      kCore == DeepCore::kRedwoodCove || kCore == DeepCore::kRedwoodCoveClient;
   static constexpr const char* kCode = kIce ? "ICACHE_16B.IFDATA_STALL" : "ICACHE_DATA.STALLS";
   static constexpr const char* kCodeTags = kIce ? "ICACHE_64B.IFTAG_STALL" : "ICACHE_TAG.STALLS";
   static constexpr const char* kLengths = kIce ? "ILD_STALL.LCP" : "DECODE.LCP";
@@ -96,9 +98,10 @@ class IntelDeeper {
       kIce ? "CYCLE_ACTIVITY.CYCLES_L1D_MISS" : "MEMORY_ACTIVITY.CYCLES_L1D_MISS";
   static constexpr const char* kWaiting =
       kIce ? "L1D_PEND_MISS.L2_STALL" : "L1D_PEND_MISS.L2_STALLS";
-  static constexpr const char* kManyReads = kRedwood
-                                                ? "OFFCORE_REQUESTS_OUTSTANDING.DATA_RD:c12"
-                                                : "OFFCORE_REQUESTS_OUTSTANDING.ALL_DATA_RD:c4";
+  static constexpr const char* kManyReads =
+      kCore == DeepCore::kRedwoodCove ? "OFFCORE_REQUESTS_OUTSTANDING.DATA_RD:c12"
+      : kRedwood                      ? "OFFCORE_REQUESTS_OUTSTANDING.DATA_RD:c4"
+                                      : "OFFCORE_REQUESTS_OUTSTANDING.ALL_DATA_RD:c4";
 
   static MaybeValue Cycles(C e) { return e("CPU_CLK_UNHALTED.THREAD"); }
   static MaybeValue OfCycles(C e, const char* event) { return e(event) / Cycles(e); }

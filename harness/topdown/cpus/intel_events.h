@@ -51,6 +51,18 @@ inline std::vector<ExtraEvent> IntelExtras(const std::string& core, bool half) {
   return extras;
 }
 
+// Fractions of the thread's cycles: of those that the event counts, or of its count times the cost
+// of one.
+template <EventLiteral kEvent, int kCost = 1>
+MaybeValue OfCycles(const TopdownCounts& e) {
+  return kCost * e(kEvent.text) / e("CPU_CLK_UNHALTED.THREAD");
+}
+template <EventLiteral kEvent>
+MaybeValue AtMostCycles(const TopdownCounts& e) {
+  const MaybeValue cycles = e("CPU_CLK_UNHALTED.THREAD");
+  return Least(cycles, e(kEvent.text)) / cycles;
+}
+
 inline constexpr std::string_view kRefinesMemory = "Memory_Bound";
 
 // Level 3 of Memory_Bound for Skylake-SP to Ice Lake-SP (pmu-tools skx_server_ratios.py,

@@ -16,17 +16,16 @@ namespace topdnn {
 
 // The level-3 nodes of a core.
 enum class MemoryLevel3 {
-  kActivity,          // MEMORY_ACTIVITY: nested stalls
-  kActivityAndPorts,  // and the parts of Core_Bound, and what lies deeper: servers
-  kClientAndPorts,    // the same without AMX: clients
-  kStalls,            // MEMORY_STALLS: stalls by the level that answers (Lion Cove)
+  kActivity,        // MEMORY_ACTIVITY: nested stalls; the parts of Core_Bound, and deeper: servers
+  kClientActivity,  // the same without AMX: clients
+  kStalls,          // MEMORY_STALLS: stalls by the level that answers (Lion Cove)
 };
 
 // `kWidth`: slots per cycle. `kDropping`: uops dropped at the front end's exit are counted as not
 // delivered (INT_MISC.UOP_DROPPING) and must be subtracted; Bad_Speculation is then the remainder.
 // `kIdle` selects the formula for idle ports.
 template <int kWidth, bool kDropping, IdlePorts kIdle = IdlePorts::kCounted,
-          MemoryLevel3 kLevel3 = MemoryLevel3::kActivityAndPorts>
+          MemoryLevel3 kLevel3 = MemoryLevel3::kActivity>
 class Level2Metrics {
  public:
   static constexpr int kSlots = kWidth;
@@ -65,7 +64,6 @@ class Level2Metrics {
                       "spr::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"});
     events.push_back({"INT_MISC.UOP_DROPPING", 0x10AD, "", "spr::INT_MISC:UOP_DROPPING"});
     AddActivityEvents(events);
-    if (kLevel3 == MemoryLevel3::kActivity) return events;
     AddPortEvents(events);
     return Joined(std::move(events), Deeper::Events(kRedwood ? "" : "spr"));
   }
@@ -74,12 +72,13 @@ class Level2Metrics {
   using C = const TopdownCounts&;
 
   static constexpr EventLiteral kDivider = "ARITH.DIV_ACTIVE";
-  static constexpr bool kClient = kLevel3 == MemoryLevel3::kClientAndPorts;
+  static constexpr bool kClient = kLevel3 == MemoryLevel3::kClientActivity;
   using Ports = IntelPorts<kDivider, kIdle, !kClient>;
   static constexpr bool kRedwood = kIdle == IdlePorts::kWithoutSerializing;
-  using Deeper = IntelDeeper<kRedwood  ? DeepCore::kRedwoodCove
-                             : kClient ? DeepCore::kGoldenCoveClient
-                                       : DeepCore::kGoldenCove>;
+  using Deeper = IntelDeeper<kRedwood && kClient ? DeepCore::kRedwoodCoveClient
+                             : kRedwood          ? DeepCore::kRedwoodCove
+                             : kClient           ? DeepCore::kGoldenCoveClient
+                                                 : DeepCore::kGoldenCove>;
 
   // Level 3 is in fractions of cycles. Lion Cove (pmu-tools lnl_lnc_ratios.py; Linux pmu-events
   // lunarlake).
@@ -149,7 +148,6 @@ class Level2Metrics {
     nodes.push_back({"DRAM_Bound", 3, L3Missing, kMemory});
     nodes.push_back({"Store_Bound", 3,
                      [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }, kMemory});
-    if (kLevel3 == MemoryLevel3::kActivity) return;
     nodes = Joined(Joined(std::move(nodes), Ports::Nodes()), Deeper::Nodes());
   }
 

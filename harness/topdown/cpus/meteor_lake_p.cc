@@ -8,12 +8,14 @@ namespace topdnn {
 
 namespace {
 
-using Formulas = Level2Metrics<6, true, IdlePorts::kCounted, MemoryLevel3::kActivity>;
+using Formulas =
+    Level2Metrics<6, true, IdlePorts::kWithoutSerializing, MemoryLevel3::kClientActivity>;
 
 const TopdownRegistration kMeteorLakeP({
     .cpu = "meteor_lake_p",
     .alias = {"redwood_cove"},
-    .source = "pmu-tools mtl_rwc_ratios.py; never run on this CPU",
+    .source = "pmu-tools mtl_rwc_ratios.py (TMA 5.01); Linux pmu-events meteorlake; never run on "
+              "this CPU",
     .note = "",
     .pipeline = {.slots = Formulas::kSlots,
                  .reorder_buffer = 512,
