@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -141,6 +142,16 @@ bool IsFromOutside(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGKILL || signal == SIGHUP;
 }
 
+// With `ulimit -v` or `-d` a library may abort without memory, which says nothing about the
+// kernel.
+bool MemoryIsLimited() {
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit = {};
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
+  }
+  return false;
+}
+
 // Whether every program that uses the library runs this kernel: in the layouts that the library
 // chooses itself, or, for an operation that follows its operands, in row-major or blocked ones.
 // (ResNet-50's training has 278 such kernels, whose trials took 7.5 s.)
@@ -259,17 +270,22 @@ std::string KernelTrials::WhyNot(const KernelRequest& request, Kernel& kernel, b
   const std::string key = KeyOf(request, kernel);
   if (good_.contains(key)) return "";
   if (const auto known = faults_.find(key); known != faults_.end()) return known->second;
+  if (const auto here = faults_here_.find(key); here != faults_here_.end()) return here->second;
   if (only_known) return "";
   const std::optional<std::string> fault = TryKernel(request, kernel);
   if (!fault) return "";
-  changed_ = true;
   if (fault->empty()) {
+    changed_ = true;
     good_.insert(key);
     return "";
   }
-  faults_[key] = fmt::format("oneDNN's {} {} in a trial", kernel.implementation(), *fault);
+  const std::string reason =
+      fmt::format("oneDNN's {} {} in a trial", kernel.implementation(), *fault);
+  if (MemoryIsLimited()) return faults_here_[key] = reason + ", with the program's memory limited";
+  changed_ = true;
+  faults_[key] = reason;
   Store();
-  return faults_[key];
+  return reason;
 }
 
 void UseKnownTrialsOnly() { only_known = true; }

@@ -35,7 +35,8 @@ class KernelTrials {
   const CacheFolder cache_;
   const std::string machine_;
   std::set<std::string> good_;
-  std::map<std::string, std::string> faults_;  // reasons
+  std::map<std::string, std::string> faults_;       // reasons
+  std::map<std::string, std::string> faults_here_;  // not stored: the program's memory is limited
   bool changed_ = false;
 };
 

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -122,6 +123,30 @@ TEST(KernelTrials, AnswersAreKeptByMachineAndLibrary) {
   folder.Write("trials.json", "[1, 2");
   KernelTrials damaged(CacheFolder(folder.path()), "cpu; library 1");
   EXPECT_EQ(damaged.WhyNot(request, good), "");
+}
+
+// The library may abort because the user limited the memory (ulimit -v).
+TEST(KernelTrials, AFaultWithLimitedMemoryIsNotRemembered) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer needs terabytes of addresses";
+#endif
+  const TestFolder folder("trials");
+  const KernelRequest request = RequestFor(kProblem);
+  FakeKernel bad(request, [](float*, std::size_t, float*) { raise(SIGABRT); });
+  FakeKernel good(request, [](float*, std::size_t, float*) {});
+  rlimit old = {};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &old), 0);
+  {
+    KernelTrials trials(CacheFolder(folder.path()), "cpu; library 1");
+    rlimit limited = old;
+    limited.rlim_cur = rlim_t{1} << 40;
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
+    EXPECT_THAT(trials.WhyNot(request, bad), HasSubstr("with the program's memory limited"));
+    EXPECT_NE(trials.WhyNot(request, good), "");  // the same key
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &old), 0);
+  }
+  KernelTrials later(CacheFolder(folder.path()), "cpu; library 1");
+  EXPECT_EQ(later.WhyNot(request, good), "");
 }
 
 // With oneDNN 2.6.3: "malloc(): corrupted top size", or both threads spin.
