@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 
 #include "harness/machine/child_trial.h"
 #include "harness/machine/cpu.h"
+#include "harness/machine/machine.h"
 #include "harness/text/nested_json.h"
 #include "harness/text/one_line.h"
 #include "kernels/check/fenced_memory.h"
@@ -140,16 +140,6 @@ bool Try(const KernelRequest& request, Kernel& kernel, double seconds, const Sha
 // Ended from outside: by the user, or by the kernel when memory is short.
 bool IsFromOutside(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGKILL || signal == SIGHUP;
-}
-
-// With `ulimit -v` or `-d` a library may abort without memory, which says nothing about the
-// kernel.
-bool MemoryIsLimited() {
-  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
-    rlimit limit = {};
-    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
-  }
-  return false;
 }
 
 // Whether every program that uses the library runs this kernel: in the layouts that the library
@@ -281,6 +271,7 @@ std::string KernelTrials::WhyNot(const KernelRequest& request, Kernel& kernel, b
   }
   const std::string reason =
       fmt::format("oneDNN's {} {} in a trial", kernel.implementation(), *fault);
+  // A library may abort without memory, which says nothing about the kernel.
   if (MemoryIsLimited()) return faults_here_[key] = reason + ", with the program's memory limited";
   changed_ = true;
   faults_[key] = reason;

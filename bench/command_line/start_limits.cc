@@ -5,7 +5,6 @@
 
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <cstring>
 
 #include "bench/command_line/command.h"
+#include "harness/machine/machine.h"
 
 namespace topdnn {
 
@@ -21,12 +21,6 @@ namespace {
 
 constexpr std::size_t kBuffer = std::size_t{128} << 20;  // OpenBLAS's BUFFER_SIZE on x86-64
 constexpr std::size_t kPage = 4096;                      // one more page, for alignment
-
-bool IsLimited(int resource) {
-  rlimit limit{};
-  return getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0 &&
-         limit.rlim_cur != RLIM_INFINITY;
-}
 
 // The number of threads that OpenBLAS starts.
 std::size_t BlasThreads() {
@@ -43,7 +37,7 @@ std::size_t BlasThreads() {
 
 // Uses no exceptions and no objects with constructors: no constructor has run yet.
 void CheckLimits(int /*argc*/, char** /*argv*/, char** /*environment*/) {
-  if (!IsLimited(RLIMIT_AS) && !IsLimited(RLIMIT_DATA)) return;
+  if (!MemoryIsLimited()) return;
   const std::size_t bytes = BlasThreads() * (kBuffer + kPage);
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

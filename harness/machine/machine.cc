@@ -1,6 +1,7 @@
 #include "harness/machine/machine.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -74,6 +75,14 @@ std::string HostName() {
 }
 
 std::int64_t AvailableMemory() { return Available(ReadCgroupLimits()); }
+
+bool MemoryIsLimited() {
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit = {};
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
+  }
+  return false;
+}
 
 Machine DescribeMachine() {
   Machine machine;

@@ -38,6 +38,10 @@ Machine DescribeMachine();
 // Bytes that this process can still allocate, according to the kernel and the control group.
 std::int64_t AvailableMemory();
 
+// Whether a limit of this process (ulimit -v, ulimit -d) may refuse memory that is available. Uses
+// no objects with constructors: start_limits.cc calls it before any constructor.
+bool MemoryIsLimited();
+
 // The host's name; "unknown" if the kernel does not give it.
 std::string HostName();
 

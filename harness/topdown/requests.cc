@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -101,11 +100,7 @@ class Collector {
   }
 
   void AddEvent(const TopdownEvent& event) {
-    // Before Linux 6.11 the kernel drops this bit of a code without an error.
-    constexpr std::uint64_t kEqual = std::uint64_t{1} << 36;
-    const std::string pmu = PmuName().empty() ? "cpu" : PmuName();
-    if (event.name.ends_with(":eq") && (event.code & kEqual) != 0 &&
-        !std::filesystem::exists(std::filesystem::path(context_.sysfs) / pmu / "format" / "eq")) {
+    if (event.name.ends_with(":eq") && !KernelComparesForEquality()) {
       requests_.notes.push_back(event.name +
                                 " is not counted: this kernel does not know its bit `eq` (Linux "
                                 "6.11 and later do)");
@@ -120,6 +115,12 @@ class Collector {
   void AddGeneric(const char* name, std::uint64_t config, bool fixed) {
     Add({.event = {name, PERF_TYPE_HARDWARE, config, "kernel"},
          .needs = {.name = name, .fixed = fixed}});
+  }
+
+  // Other kernels drop the bit of a code without an error.
+  bool KernelComparesForEquality() const {
+    const std::string pmu = PmuName().empty() ? "cpu" : PmuName();
+    return std::filesystem::exists(std::filesystem::path(context_.sysfs) / pmu / "format/eq");
   }
 
   std::string PmuName() const {

@@ -16,12 +16,7 @@ using C = const TopdownCounts&;
 
 constexpr int kSlots = 4;  // per cycle
 
-MaybeValue Cycles(C e) { return e("CPU_CLK_UNHALTED.THREAD"); }
-
-// If both hardware threads work, the count is per core, and each thread has half of the cycles.
-MaybeValue CoreCycles(C e) { return e.smt() ? e("CPU_CLK_UNHALTED.THREAD_ANY") / 2 : Cycles(e); }
-
-MaybeValue Slots(C e) { return kSlots * CoreCycles(e); }
+MaybeValue Slots(C e) { return kSlots * HalfOfCoreCycles(e); }
 
 MaybeValue RecoveryCycles(C e) {
   return e.smt() ? e("INT_MISC.RECOVERY_CYCLES_ANY") / 2 : e("INT_MISC.RECOVERY_CYCLES");
@@ -29,7 +24,8 @@ MaybeValue RecoveryCycles(C e) {
 
 // Cycles without any uop delivered: at most all cycles.
 MaybeValue FetchLatencyOfHaswell(C e) {
-  return kSlots * Least(e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE"), Cycles(e)) / Slots(e);
+  return kSlots * Least(e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE"), ThreadCycles(e)) /
+         Slots(e);
 }
 
 MaybeValue FetchLatencyOfBroadwell(C e) {
@@ -108,7 +104,7 @@ MaybeValue HitsL3(C e) {
   const MaybeValue hits = e("MEM_LOAD_UOPS_RETIRED.L3_HIT");
   return hits / (hits + 7 * e("MEM_LOAD_UOPS_RETIRED.L3_MISS"));
 }
-MaybeValue LocksOfStores(C e) {
+MaybeValue LocksOfStoreUops(C e) {
   return e("MEM_UOPS_RETIRED.LOCK_LOADS") / e("MEM_UOPS_RETIRED.ALL_STORES");
 }
 
@@ -125,36 +121,38 @@ class Deeper {
         paths[0].nodes,
         {{"Memory_Bound", 2, MemoryBound},
          {"Core_Bound", 2, Level2Rest::CoreBound},
-         {"L1_Bound", 3, [](C e) { return (Stalls(e, kLoading) - e(kMissL1)) / Cycles(e); },
+         {"L1_Bound", 3, [](C e) { return (Stalls(e, kLoading) - e(kMissL1)) / ThreadCycles(e); },
           kMemory},
-         {"L2_Bound", 3, [](C e) { return (e(kMissL1) - e(kMissL2)) / Cycles(e); }, kMemory},
-         {"L3_Bound", 3, [](C e) { return HitsL3(e) * e(kMissL2) / Cycles(e); }, kMemory},
-         {"DRAM_Bound", 3, [](C e) { return (1 - HitsL3(e)) * e(kMissL2) / Cycles(e); }, kMemory},
+         {"L2_Bound", 3, [](C e) { return (e(kMissL1) - e(kMissL2)) / ThreadCycles(e); }, kMemory},
+         {"L3_Bound", 3, [](C e) { return HitsL3(e) * e(kMissL2) / ThreadCycles(e); }, kMemory},
+         {"DRAM_Bound", 3, [](C e) { return (1 - HitsL3(e)) * e(kMissL2) / ThreadCycles(e); },
+          kMemory},
          {"Store_Bound", 3, OfCycles<"RESOURCE_STALLS.SB">, kMemory},
          {"Divider", 3,
           [](C e) {
             return (kBroadwell ? e("ARITH.FPU_DIV_ACTIVE") : 10 * e("ARITH.DIVIDER_UOPS")) /
-                   CoreCycles(e);
+                   HalfOfCoreCycles(e);
           },
           kCore},
          {"Ports_Utilized_0", 3,
           [](C e) {
             return (e.smt() ? e("UOPS_EXECUTED.CORE:inv:c1") / 2
                             : Stalls(e, kIdle) - EmptyCycles(e)) /
-                   CoreCycles(e);
+                   HalfOfCoreCycles(e);
           },
           kCore},
-         {"Ports_Utilized_1", 3, [](C e) { return (Busy(e, 1) - Busy(e, 2)) / CoreCycles(e); },
-          kCore},
-         {"Ports_Utilized_2", 3, [](C e) { return (Busy(e, 2) - Busy(e, 3)) / CoreCycles(e); },
-          kCore},
-         {"Ports_Utilized_3m", 3, [](C e) { return Busy(e, 3) / CoreCycles(e); }, kCore},
+         {"Ports_Utilized_1", 3,
+          [](C e) { return (Busy(e, 1) - Busy(e, 2)) / HalfOfCoreCycles(e); }, kCore},
+         {"Ports_Utilized_2", 3,
+          [](C e) { return (Busy(e, 2) - Busy(e, 3)) / HalfOfCoreCycles(e); }, kCore},
+         {"Ports_Utilized_3m", 3, [](C e) { return Busy(e, 3) / HalfOfCoreCycles(e); }, kCore},
          {"Store_Fwd_Blk", 4, OfCycles<"LD_BLOCKS.STORE_FORWARD", 13>, kL1},
-         {"Lock_Latency", 4, [](C e) { return LocksOfStores(e) * AtMostCycles<kOwning>(e); }, kL1},
+         {"Lock_Latency", 4, [](C e) { return LocksOfStoreUops(e) * AtMostCycles<kOwning>(e); },
+          kL1},
          {"4K_Aliasing", 4, OfCycles<"LD_BLOCKS_PARTIAL.ADDRESS_ALIAS">, kL1},
          {"SQ_Full", 4,
           [](C e) {
-            return e("OFFCORE_REQUESTS_BUFFER.SQ_FULL") / (e.smt() ? 2 : 1) / CoreCycles(e);
+            return e("OFFCORE_REQUESTS_BUFFER.SQ_FULL") / (e.smt() ? 2 : 1) / HalfOfCoreCycles(e);
           },
           "L3_Bound"},
          {"MEM_Bandwidth", 4, AtMostCycles<kManyReads>, "DRAM_Bound"},
@@ -162,12 +160,12 @@ class Deeper {
           "DRAM_Bound"},
          {"Store_Latency", 4,
           [](C e) {
-            return (1 - LocksOfStores(e)) *
+            return (1 - LocksOfStoreUops(e)) *
                    (OfCycles<"L2_RQSTS.RFO_HIT", 9>(e) + AtMostCycles<kOwning>(e));
           },
           "Store_Bound"},
          {"Split_Stores", 4,
-          [](C e) { return 2 * e("MEM_UOPS_RETIRED.SPLIT_STORES") / CoreCycles(e); },
+          [](C e) { return 2 * e("MEM_UOPS_RETIRED.SPLIT_STORES") / HalfOfCoreCycles(e); },
           "Store_Bound"}});
     return paths;
   }
@@ -217,7 +215,7 @@ class Deeper {
 
   // Haswell's counts may exceed all cycles.
   static MaybeValue Stalls(C e, const char* event) {
-    return kBroadwell ? e(event) : Least(Cycles(e), e(event));
+    return kBroadwell ? e(event) : Least(ThreadCycles(e), e(event));
   }
 
   static MaybeValue Busy(C e, int uops) {
@@ -229,7 +227,7 @@ class Deeper {
     const auto busy = [&e](int uops) {
       return kBroadwell ? e(kOfThread[uops - 1]) : Busy(e, uops);
     };
-    const MaybeValue few = IfAbove(e("INST_RETIRED.ANY") / Cycles(e), 1.8, busy(3), busy(2));
+    const MaybeValue few = IfAbove(e("INST_RETIRED.ANY") / ThreadCycles(e), 1.8, busy(3), busy(2));
     const MaybeValue stores = e("RESOURCE_STALLS.SB");
     return (Stalls(e, kLoading) + stores) /
            (Stalls(e, kIdle) + busy(1) - few - EmptyCycles(e) + stores) * e.Node("Backend_Bound");

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -27,8 +28,7 @@ class IntelDeeper {
     AddLoadNodes(nodes);
     AddStoreNodes(nodes);
     if (kIce || kClient) return nodes;
-    nodes.push_back(
-        {"FP_Divider", 4, [](C e) { return OfCycles(e, "ARITH.FPDIV_ACTIVE"); }, "Divider"});
+    nodes.push_back({"FP_Divider", 4, OfCycles<"ARITH.FPDIV_ACTIVE">, "Divider"});
     nodes.push_back({"INT_Divider", 4,
                      [](C e) { return OfCycles(e, "ARITH.DIV_ACTIVE") - e.Node("FP_Divider"); },
                      "Divider"});
@@ -103,20 +103,12 @@ class IntelDeeper {
       : kRedwood                      ? "OFFCORE_REQUESTS_OUTSTANDING.DATA_RD:c4"
                                       : "OFFCORE_REQUESTS_OUTSTANDING.ALL_DATA_RD:c4";
 
-  static MaybeValue Cycles(C e) { return e("CPU_CLK_UNHALTED.THREAD"); }
-  static MaybeValue OfCycles(C e, const char* event) { return e(event) / Cycles(e); }
-  // Cycles of the core, which its two hardware threads share.
-  static MaybeValue CoreCycles(C e) {
-    return e.smt() ? e("CPU_CLK_UNHALTED.DISTRIBUTED") : Cycles(e);
-  }
-
   static std::vector<TopdownNode> FetchNodes() {
     constexpr std::string_view kLatency = "Fetch_Latency", kBandwidth = "Fetch_Bandwidth";
     return {
         {"ICache_Misses", 3, [](C e) { return OfCycles(e, kCode); }, kLatency},
         {"ITLB_Misses", 3, [](C e) { return OfCycles(e, kCodeTags); }, kLatency},
-        {"DSB_Switches", 3, [](C e) { return OfCycles(e, "DSB2MITE_SWITCHES.PENALTY_CYCLES"); },
-         kLatency},
+        {"DSB_Switches", 3, OfCycles<"DSB2MITE_SWITCHES.PENALTY_CYCLES">, kLatency},
         {"LCP", 3, [](C e) { return OfCycles(e, kLengths); }, kLatency},
         {"MITE", 3,
          [](C e) {
@@ -133,10 +125,7 @@ class IntelDeeper {
     return Positive(e("CYCLE_ACTIVITY.CYCLES_MEM_ANY") - e(kMissing));
   }
   static MaybeValue OwnershipCycles(C e) {
-    return Least(Cycles(e), e("OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DEMAND_RFO"));
-  }
-  static MaybeValue LocksOfStores(C e) {
-    return e("MEM_INST_RETIRED.LOCK_LOADS") / e("MEM_INST_RETIRED.ALL_STORES");
+    return Least(ThreadCycles(e), e("OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DEMAND_RFO"));
   }
 
   static void AddLoadNodes(std::vector<TopdownNode>& nodes) {
@@ -147,7 +136,7 @@ class IntelDeeper {
                          return Least(7 * e("DTLB_LOAD_MISSES.STLB_HIT:c1") +
                                           e("DTLB_LOAD_MISSES.WALK_ACTIVE"),
                                       HitCycles(e)) /
-                                Cycles(e);
+                                ThreadCycles(e);
                        },
                        kL1});
       nodes.push_back(
@@ -155,7 +144,7 @@ class IntelDeeper {
            [](C e) {
              return (16 * Positive(e("MEM_INST_RETIRED.LOCK_LOADS") - e("L2_RQSTS.ALL_RFO")) +
                      LocksOfStores(e) * (10 * e("L2_RQSTS.RFO_HIT") + OwnershipCycles(e))) /
-                    Cycles(e);
+                    ThreadCycles(e);
            },
            kL1});
     }
@@ -165,26 +154,22 @@ class IntelDeeper {
                          const MaybeValue hits = e("MEM_INST_RETIRED.ALL_LOADS") -
                                                  e("MEM_LOAD_RETIRED.FB_HIT") -
                                                  e("MEM_LOAD_RETIRED.L1_MISS");
-                         return Least(0.4 * hits, HitCycles(e)) / Cycles(e);
+                         return Least(0.4 * hits, HitCycles(e)) / ThreadCycles(e);
                        },
                        kL1});
     }
-    nodes.push_back(
-        {"Store_Fwd_Blk", 4, [](C e) { return 13 * OfCycles(e, "LD_BLOCKS.STORE_FORWARD"); }, kL1});
-    nodes.push_back({"FB_Full", 4, [](C e) { return OfCycles(e, "L1D_PEND_MISS.FB_FULL"); }, kL1});
+    nodes.push_back({"Store_Fwd_Blk", 4, OfCycles<"LD_BLOCKS.STORE_FORWARD", 13>, kL1});
+    nodes.push_back({"FB_Full", 4, OfCycles<"L1D_PEND_MISS.FB_FULL">, kL1});
     nodes.push_back({"SQ_Full", 4,
                      [](C e) {
                        return ((kIce ? MaybeValue(0) : e("XQ.FULL_CYCLES")) + e(kWaiting)) /
-                              Cycles(e);
+                              ThreadCycles(e);
                      },
                      "L3_Bound"});
-    nodes.push_back({"MEM_Bandwidth", 4,
-                     [](C e) { return Least(Cycles(e), e(kManyReads)) / Cycles(e); }, kMemory});
+    nodes.push_back({"MEM_Bandwidth", 4, [](C e) { return AtMostCycles(e, kManyReads); }, kMemory});
     nodes.push_back({"MEM_Latency", 4,
                      [](C e) {
-                       return Least(Cycles(e),
-                                    e("OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DATA_RD")) /
-                                  Cycles(e) -
+                       return AtMostCycles<"OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DATA_RD">(e) -
                               e.Node("MEM_Bandwidth");
                      },
                      kMemory});
@@ -192,13 +177,13 @@ class IntelDeeper {
 
   static void AddStoreNodes(std::vector<TopdownNode>& nodes) {
     constexpr std::string_view kStores = "Store_Bound";
-    nodes.push_back({"Store_Latency", 4,
-                     [](C e) {
-                       const MaybeValue hits =
-                           e(kIce ? "L2_RQSTS.RFO_HIT" : "MEM_STORE_RETIRED.L2_HIT");
-                       return (10 * hits + OwnershipCycles(e)) * (1 - LocksOfStores(e)) / Cycles(e);
-                     },
-                     kStores});
+    nodes.push_back(
+        {"Store_Latency", 4,
+         [](C e) {
+           const MaybeValue hits = e(kIce ? "L2_RQSTS.RFO_HIT" : "MEM_STORE_RETIRED.L2_HIT");
+           return (10 * hits + OwnershipCycles(e)) * (1 - LocksOfStores(e)) / ThreadCycles(e);
+         },
+         kStores});
     if (kRedwood) return;
     nodes.push_back({"Split_Stores", 4,
                      [](C e) { return e("MEM_INST_RETIRED.SPLIT_STORES") / CoreCycles(e); },

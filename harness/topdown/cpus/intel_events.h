@@ -5,6 +5,7 @@
 #define TOPDNN_HARNESS_TOPDOWN_CPUS_INTEL_EVENTS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/topdown/metric.h"
@@ -51,16 +52,37 @@ inline std::vector<ExtraEvent> IntelExtras(const std::string& core, bool half) {
   return extras;
 }
 
+// ---- Cycles of the thread, and those of the core for each of its threads.
+
+inline MaybeValue ThreadCycles(const TopdownCounts& e) { return e("CPU_CLK_UNHALTED.THREAD"); }
+inline MaybeValue CoreCycles(const TopdownCounts& e) {
+  return e.smt() ? e("CPU_CLK_UNHALTED.DISTRIBUTED") : ThreadCycles(e);
+}
+// Before Ice Lake the count is per core.
+inline MaybeValue HalfOfCoreCycles(const TopdownCounts& e) {
+  return e.smt() ? e("CPU_CLK_UNHALTED.THREAD_ANY") / 2 : ThreadCycles(e);
+}
+
 // Fractions of the thread's cycles: of those that the event counts, or of its count times the cost
 // of one.
+inline MaybeValue OfCycles(const TopdownCounts& e, std::string_view event) {
+  return e(event) / ThreadCycles(e);
+}
 template <EventLiteral kEvent, int kCost = 1>
 MaybeValue OfCycles(const TopdownCounts& e) {
-  return kCost * e(kEvent.text) / e("CPU_CLK_UNHALTED.THREAD");
+  return kCost * e(kEvent.text) / ThreadCycles(e);
+}
+inline MaybeValue AtMostCycles(const TopdownCounts& e, std::string_view event) {
+  return Least(ThreadCycles(e), e(event)) / ThreadCycles(e);
 }
 template <EventLiteral kEvent>
 MaybeValue AtMostCycles(const TopdownCounts& e) {
-  const MaybeValue cycles = e("CPU_CLK_UNHALTED.THREAD");
-  return Least(cycles, e(kEvent.text)) / cycles;
+  return AtMostCycles(e, kEvent.text);
+}
+
+// Of Skylake and later.
+inline MaybeValue LocksOfStores(const TopdownCounts& e) {
+  return e("MEM_INST_RETIRED.LOCK_LOADS") / e("MEM_INST_RETIRED.ALL_STORES");
 }
 
 inline constexpr std::string_view kRefinesMemory = "Memory_Bound";

@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -27,39 +28,30 @@ template <EventLiteral kDivider, IdlePorts kIdle, bool kAmx = (kIdle != IdlePort
 class IntelPorts {
  public:
   static std::vector<TopdownNode> Nodes() {
-    std::vector<TopdownNode> nodes = {
-        {"Divider", 3, [](C e) { return e(kDivider.text) / Cycles(e); }, kRefinesCore}};
+    std::vector<TopdownNode> nodes = {{"Divider", 3, OfCycles<kDivider>, kRefinesCore}};
     if (kAmx) {
       nodes.push_back(
           {"AMX_Busy", 3, [](C e) { return e("EXE.AMX_BUSY") / CoreCycles(e); }, kRefinesCore});
     }
     nodes.push_back({"Ports_Utilized_0", 3, None, kRefinesCore});
-    nodes.push_back({"Ports_Utilized_1", 3,
-                     [](C e) { return e("EXE_ACTIVITY.1_PORTS_UTIL") / Cycles(e); }, kRefinesCore});
-    nodes.push_back({"Ports_Utilized_2", 3,
-                     [](C e) { return e("EXE_ACTIVITY.2_PORTS_UTIL") / Cycles(e); }, kRefinesCore});
-    nodes.push_back({"Ports_Utilized_3m", 3,
-                     [](C e) { return e("UOPS_EXECUTED.CYCLES_GE_3") / Cycles(e); }, kRefinesCore});
+    nodes.push_back({"Ports_Utilized_1", 3, OfCycles<"EXE_ACTIVITY.1_PORTS_UTIL">, kRefinesCore});
+    nodes.push_back({"Ports_Utilized_2", 3, OfCycles<"EXE_ACTIVITY.2_PORTS_UTIL">, kRefinesCore});
+    nodes.push_back({"Ports_Utilized_3m", 3, OfCycles<"UOPS_EXECUTED.CYCLES_GE_3">, kRefinesCore});
     return nodes;
   }
 
  private:
   using C = const TopdownCounts&;
-  static MaybeValue Cycles(C e) { return e("CPU_CLK_UNHALTED.THREAD"); }
-  // Cycles of the core, whose two hardware threads share AMX.
-  static MaybeValue CoreCycles(C e) {
-    return e.smt() ? e("CPU_CLK_UNHALTED.DISTRIBUTED") : Cycles(e);
-  }
 
   static MaybeValue None(C e) {
     const MaybeValue none = e("EXE_ACTIVITY.EXE_BOUND_0_PORTS");
-    if (kIdle == IdlePorts::kCounted) return none / Cycles(e);
+    if (kIdle == IdlePorts::kCounted) return none / ThreadCycles(e);
     const MaybeValue serializing = e("RESOURCE_STALLS.SCOREBOARD");
-    if (kIdle == IdlePorts::kWithoutSerializing) return (none - serializing) / Cycles(e);
+    if (kIdle == IdlePorts::kWithoutSerializing) return (none - serializing) / ThreadCycles(e);
     MaybeValue empty = e("RS.EMPTY_RESOURCE") - serializing;
     if (empty.get() && *empty.get() < 0) empty = 0;
-    return (none + empty) / Cycles(e) *
-           (e("CYCLE_ACTIVITY.STALLS_TOTAL") - e("EXE_ACTIVITY.BOUND_ON_LOADS")) / Cycles(e);
+    return (none + empty) / ThreadCycles(e) *
+           (e("CYCLE_ACTIVITY.STALLS_TOTAL") - e("EXE_ACTIVITY.BOUND_ON_LOADS")) / ThreadCycles(e);
   }
 };
 

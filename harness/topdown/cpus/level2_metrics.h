@@ -120,9 +120,6 @@ class Level2Metrics {
         {"UOPS_EXECUTED.CYCLES_GE_3", 0x30001B1, "", "spr::UOPS_EXECUTED:CYCLES_GE_3"});
   }
 
-  static MaybeValue OfCycles(C e, const char* event) {
-    return e(event) / e("CPU_CLK_UNHALTED.THREAD");
-  }
   static MaybeValue L1Missing(C e) { return OfCycles(e, "MEMORY_ACTIVITY.STALLS_L1D_MISS"); }
   static MaybeValue L2Missing(C e) { return OfCycles(e, "MEMORY_ACTIVITY.STALLS_L2_MISS"); }
   static MaybeValue L3Missing(C e) { return OfCycles(e, "MEMORY_ACTIVITY.STALLS_L3_MISS"); }
@@ -130,14 +127,10 @@ class Level2Metrics {
   static void AddLevel3(std::vector<TopdownNode>& nodes) {
     constexpr std::string_view kMemory = "Memory_Bound";
     if (kLevel3 == MemoryLevel3::kStalls) {
-      nodes.push_back(
-          {"L1_Bound", 3, [](C e) { return OfCycles(e, "MEMORY_STALLS.L1"); }, kMemory});
-      nodes.push_back(
-          {"L2_Bound", 3, [](C e) { return OfCycles(e, "MEMORY_STALLS.L2"); }, kMemory});
-      nodes.push_back(
-          {"L3_Bound", 3, [](C e) { return OfCycles(e, "MEMORY_STALLS.L3"); }, kMemory});
-      nodes.push_back(
-          {"DRAM_Bound", 3, [](C e) { return OfCycles(e, "MEMORY_STALLS.MEM"); }, kMemory});
+      nodes.push_back({"L1_Bound", 3, OfCycles<"MEMORY_STALLS.L1">, kMemory});
+      nodes.push_back({"L2_Bound", 3, OfCycles<"MEMORY_STALLS.L2">, kMemory});
+      nodes.push_back({"L3_Bound", 3, OfCycles<"MEMORY_STALLS.L3">, kMemory});
+      nodes.push_back({"DRAM_Bound", 3, OfCycles<"MEMORY_STALLS.MEM">, kMemory});
       return;
     }
     nodes.push_back({"L1_Bound", 3,
@@ -146,8 +139,7 @@ class Level2Metrics {
     nodes.push_back({"L2_Bound", 3, [](C e) { return L1Missing(e) - L2Missing(e); }, kMemory});
     nodes.push_back({"L3_Bound", 3, [](C e) { return L2Missing(e) - L3Missing(e); }, kMemory});
     nodes.push_back({"DRAM_Bound", 3, L3Missing, kMemory});
-    nodes.push_back({"Store_Bound", 3,
-                     [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }, kMemory});
+    nodes.push_back({"Store_Bound", 3, OfCycles<"EXE_ACTIVITY.BOUND_ON_STORES">, kMemory});
     nodes = Joined(Joined(std::move(nodes), Ports::Nodes()), Deeper::Nodes());
   }
 

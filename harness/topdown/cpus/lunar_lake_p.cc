@@ -19,8 +19,6 @@ using Formulas = Level2Metrics<8, false, IdlePorts::kCounted, MemoryLevel3::kSta
 constexpr EventLiteral kDivider = "ARITH.DIV_ACTIVE";
 using Ports = IntelPorts<kDivider, IdlePorts::kCounted, false>;
 
-MaybeValue Cycles(C e) { return e("CPU_CLK_UNHALTED.THREAD"); }
-
 // A decoder limits in half of the cycles in which it delivers fewer than eight uops, but some, and
 // in its share of the single cycles without any.
 template <EventLiteral kFew, EventLiteral kUops>
@@ -28,11 +26,11 @@ MaybeValue Delivery(C e) {
   return (e(kFew.text) / 2 +
           e(kUops.text) / (e("IDQ.DSB_UOPS") + e("IDQ.MITE_UOPS")) *
               (e("IDQ_BUBBLES.STARVATION_CYCLES") - e("IDQ_BUBBLES.FETCH_LATENCY"))) /
-         Cycles(e);
+         ThreadCycles(e);
 }
 
 MaybeValue StoreLatency(C e) {
-  return (1 - e("MEM_INST_RETIRED.LOCK_LOADS") / e("MEM_INST_RETIRED.ALL_STORES")) *
+  return (1 - LocksOfStores(e)) *
          (OfCycles<"MEM_STORE_RETIRED.L2_HIT", 10>(e) +
           AtMostCycles<"OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DEMAND_RFO">(e));
 }
@@ -69,7 +67,9 @@ std::vector<TopdownNode> DeeperNodes() {
       {"Other_Nukes", 3, OtherNukes, "Machine_Clears"},
       {"Store_Bound", 3, OfCycles<"EXE_ACTIVITY.BOUND_ON_STORES">, kRefinesMemory},
       {"Serializing_Operation", 3,
-       [](C e) { return (e("BE_STALLS.SCOREBOARD") + e("CPU_CLK_UNHALTED.C02")) / Cycles(e); },
+       [](C e) {
+         return (e("BE_STALLS.SCOREBOARD") + e("CPU_CLK_UNHALTED.C02")) / ThreadCycles(e);
+       },
        kRefinesCore},
       {"Store_Fwd_Blk", 4, OfCycles<"LD_BLOCKS.STORE_FORWARD", 13>, kL1},
       {"L1_Latency_Dependency", 4, OfCycles<"DEPENDENT_LOADS.ANY:c1", 4>, kL1},
@@ -102,7 +102,7 @@ std::vector<TopdownPath> Paths() {
 }
 
 // Bit 36 compares the count of a cycle with the mask for equality; inverted, it counts from 1 to
-// the mask minus 1 (kernels that know this core's events know it too).
+// the mask minus 1.
 constexpr std::uint64_t kSome = 1ull << 36 | 1 << 23 | 8 << 24;
 
 std::vector<TopdownEvent> DeeperEvents() {

@@ -71,15 +71,11 @@ MaybeValue Ports3AndMore(C e) {
 }
 
 std::vector<TopdownNode> PortNodes() {
-  return {
-      {"Divider", 3, [](C e) { return e("ARITH.DIVIDER_ACTIVE") / e("CPU_CLK_UNHALTED.THREAD"); },
-       kRefinesCore},
-      {"Ports_Utilized_0", 3,
-       [](C e) { return e("EXE_ACTIVITY.EXE_BOUND_0_PORTS") / e("CPU_CLK_UNHALTED.THREAD"); },
-       kRefinesCore},
-      {"Ports_Utilized_1", 3, Ports1, kRefinesCore},
-      {"Ports_Utilized_2", 3, Ports2, kRefinesCore},
-      {"Ports_Utilized_3m", 3, Ports3AndMore, kRefinesCore}};
+  return {{"Divider", 3, OfCycles<"ARITH.DIVIDER_ACTIVE">, kRefinesCore},
+          {"Ports_Utilized_0", 3, OfCycles<"EXE_ACTIVITY.EXE_BOUND_0_PORTS">, kRefinesCore},
+          {"Ports_Utilized_1", 3, Ports1, kRefinesCore},
+          {"Ports_Utilized_2", 3, Ports2, kRefinesCore},
+          {"Ports_Utilized_3m", 3, Ports3AndMore, kRefinesCore}};
 }
 
 // The front end at level 3, and level 4, as fractions of cycles. Left out are nodes whose source
@@ -90,43 +86,39 @@ constexpr char kManyReads[] = "OFFCORE_REQUESTS_OUTSTANDING.ALL_DATA_RD:c4";
 constexpr char kReads[] = "OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DATA_RD";
 constexpr char kOwnership[] = "OFFCORE_REQUESTS_OUTSTANDING.CYCLES_WITH_DEMAND_RFO";
 
-MaybeValue Cycles(C e) { return e("CPU_CLK_UNHALTED.THREAD"); }
 // At most the cycles with a load under way of which none misses the first cache.
 MaybeValue WithinHits(C e, const MaybeValue& cycles) {
   return Least(cycles,
                Positive(e("CYCLE_ACTIVITY.CYCLES_MEM_ANY") - e("CYCLE_ACTIVITY.CYCLES_L1D_MISS"))) /
-         Cycles(e);
+         ThreadCycles(e);
 }
-MaybeValue LocksOfStores(C e) { return e(kLockedLoads) / e("MEM_INST_RETIRED.ALL_STORES"); }
-MaybeValue Owning(C e) { return 11 * e("L2_RQSTS.RFO_HIT") + Least(Cycles(e), e(kOwnership)); }
-
-// Cycles of the core, of which each of two hardware threads has half.
-MaybeValue CoreCycles(C e) { return e.smt() ? e("CPU_CLK_UNHALTED.THREAD_ANY") / 2 : Cycles(e); }
+MaybeValue Owning(C e) {
+  return 11 * e("L2_RQSTS.RFO_HIT") + Least(ThreadCycles(e), e(kOwnership));
+}
 
 std::vector<TopdownNode> DeeperNodes() {
   return {
       {"ICache_Misses", 3,
        [](C e) {
-         return (e("ICACHE_16B.IFDATA_STALL") + 2 * e("ICACHE_16B.IFDATA_STALL:c1:e1")) / Cycles(e);
+         return (e("ICACHE_16B.IFDATA_STALL") + 2 * e("ICACHE_16B.IFDATA_STALL:c1:e1")) /
+                ThreadCycles(e);
        },
        "Fetch_Latency"},
-      {"ITLB_Misses", 3, [](C e) { return e("ICACHE_64B.IFTAG_STALL") / Cycles(e); },
-       "Fetch_Latency"},
-      {"DSB_Switches", 3, [](C e) { return e("DSB2MITE_SWITCHES.PENALTY_CYCLES") / Cycles(e); },
-       "Fetch_Latency"},
-      {"LCP", 3, [](C e) { return e("ILD_STALL.LCP") / Cycles(e); }, "Fetch_Latency"},
+      {"ITLB_Misses", 3, OfCycles<"ICACHE_64B.IFTAG_STALL">, "Fetch_Latency"},
+      {"DSB_Switches", 3, OfCycles<"DSB2MITE_SWITCHES.PENALTY_CYCLES">, "Fetch_Latency"},
+      {"LCP", 3, OfCycles<"ILD_STALL.LCP">, "Fetch_Latency"},
       {"MITE", 3,
        [](C e) {
          return (e("IDQ.ALL_MITE_CYCLES_ANY_UOPS") - e("IDQ.ALL_MITE_CYCLES_4_UOPS")) /
-                CoreCycles(e) / 2;
+                HalfOfCoreCycles(e) / 2;
        },
        "Fetch_Bandwidth"},
-      {"Split_Stores", 4, [](C e) { return e("MEM_INST_RETIRED.SPLIT_STORES") / CoreCycles(e); },
-       "Store_Bound"},
+      {"Split_Stores", 4,
+       [](C e) { return e("MEM_INST_RETIRED.SPLIT_STORES") / HalfOfCoreCycles(e); }, "Store_Bound"},
       {"DTLB_Store", 4,
        [](C e) {
          return (9 * e("DTLB_STORE_MISSES.STLB_HIT:c1") + e("DTLB_STORE_MISSES.WALK_ACTIVE")) /
-                CoreCycles(e);
+                HalfOfCoreCycles(e);
        },
        "Store_Bound"},
       {"DTLB_Load", 4,
@@ -135,8 +127,7 @@ std::vector<TopdownNode> DeeperNodes() {
              e, 9 * e("DTLB_LOAD_MISSES.STLB_HIT:c1") + e("DTLB_LOAD_MISSES.WALK_ACTIVE"));
        },
        "L1_Bound"},
-      {"Store_Fwd_Blk", 4, [](C e) { return 13 * e("LD_BLOCKS.STORE_FORWARD") / Cycles(e); },
-       "L1_Bound"},
+      {"Store_Fwd_Blk", 4, OfCycles<"LD_BLOCKS.STORE_FORWARD", 13>, "L1_Bound"},
       {"L1_Latency_Dependency", 4,
        [](C e) {
          return WithinHits(e, 0.4 * (e("MEM_INST_RETIRED.ALL_LOADS") -
@@ -147,21 +138,19 @@ std::vector<TopdownNode> DeeperNodes() {
        [](C e) {
          return (12 * Positive(e(kLockedLoads) - e("L2_RQSTS.ALL_RFO")) +
                  LocksOfStores(e) * Owning(e)) /
-                Cycles(e);
+                ThreadCycles(e);
        },
        "L1_Bound"},
       {"SQ_Full", 4,
        [](C e) {
          return e("OFFCORE_REQUESTS_BUFFER.SQ_FULL") /
-                (e.smt() ? e("CPU_CLK_UNHALTED.THREAD_ANY") : Cycles(e));
+                (e.smt() ? e("CPU_CLK_UNHALTED.THREAD_ANY") : ThreadCycles(e));
        },
        "L3_Bound"},
-      {"MEM_Bandwidth", 4, [](C e) { return Least(Cycles(e), e(kManyReads)) / Cycles(e); },
+      {"MEM_Bandwidth", 4, [](C e) { return AtMostCycles(e, kManyReads); }, "DRAM_Bound"},
+      {"MEM_Latency", 4, [](C e) { return AtMostCycles(e, kReads) - e.Node("MEM_Bandwidth"); },
        "DRAM_Bound"},
-      {"MEM_Latency", 4,
-       [](C e) { return Least(Cycles(e), e(kReads)) / Cycles(e) - e.Node("MEM_Bandwidth"); },
-       "DRAM_Bound"},
-      {"Store_Latency", 4, [](C e) { return (1 - LocksOfStores(e)) * Owning(e) / Cycles(e); },
+      {"Store_Latency", 4, [](C e) { return (1 - LocksOfStores(e)) * Owning(e) / ThreadCycles(e); },
        "Store_Bound"}};
 }
 
