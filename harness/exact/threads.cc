@@ -86,8 +86,9 @@ void RunTimedTeam(long a, TeamCall* call, long b, long d, long e, long f, long g
 }
 
 // Contexts of workers that have ended, by the last region that they were part of: libgomp ends
-// threads when a team is smaller than the one before.
-std::multimap<std::uint64_t, Context*> spare;
+// threads when a team is smaller than the one before. It does not wait for them, so that a worker
+// may end while the program does: the map is never destroyed.
+std::multimap<std::uint64_t, Context*>& spare = *new std::multimap<std::uint64_t, Context*>;
 
 // A worker's context, kept between regions.
 thread_local struct Worker {

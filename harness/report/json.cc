@@ -136,6 +136,8 @@ void AddExperiments(const Record& record, Json& json) {
                                 {"speedup", IntervalJson(result.speedup)},
                                 {"serial_share", IntervalJson(result.serial_share)},
                                 {"doubt", TextOrNull(result.doubt)}};
+  } else if (!record.width_reason.empty()) {
+    json["width_experiment_reason"] = record.width_reason;
   }
   if (record.core_experiment || !record.core_reason.empty()) {
     json["core"] = nullptr;
@@ -154,6 +156,9 @@ void AddExperiments(const Record& record, Json& json) {
     json["bandwidth_experiment"][result.resource] = {{"taken", JsonNumber(result.taken)},
                                                      {"slowdown", IntervalJson(result.slowdown)},
                                                      {"slope", IntervalJson(result.slope)}};
+  }
+  if (!record.bandwidth_reason.empty()) {
+    json["bandwidth_experiment_reason"] = record.bandwidth_reason;
   }
 }
 

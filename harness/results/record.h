@@ -76,9 +76,11 @@ struct Record {
   // unless an experiment was asked for.
   std::optional<TopdownBounds> topdown_experiment;
   std::string experiment_reason;  // why the experiment does not hold for this record; or empty
-  // The results of the other experiments, if one of them was asked for.
+  // The results of the other experiments, if one of them was asked for, or why there are none.
   std::optional<WidthResult> width_experiment;
+  std::string width_reason;
   std::vector<BandwidthResult> bandwidth_experiment;
+  std::string bandwidth_reason;
   std::optional<CoreResult> core_experiment;
   // 95 %: the share of its time, over all threads, in which threads wait for each other. It comes
   // with core_experiment; absent on one thread.

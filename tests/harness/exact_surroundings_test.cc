@@ -137,38 +137,6 @@ TEST(ExactSurroundings, ThreadsThatStartAndEndInside) {
   EXPECT_FALSE(counts.complete);
 }
 
-// A worker beyond the limit runs natively, because other threads could not correct its translation
-// when code changes.
-bool AWorkerBeyondTheLimitIsMissed() {
-  static Context known;
-  std::uint32_t registered = 0;
-  while (registered <= kMaxContexts && RegisterContext(&known)) ++registered;
-  if (registered > kMaxContexts) return false;
-  BeginTeam();
-  bool ran = false;
-  TeamCall call = {[](void* flag) { *static_cast<bool*>(flag) = true; }, &ran};
-  // Workers that have ended may have left contexts, one for each thread of this region.
-  for (std::size_t counted = 0; counted <= EndTeam().size(); ++counted) {
-    ran = false;
-    std::thread([&call] { RunTeamCall(&call); }).join();
-  }
-  static Context master;
-  NoteOtherThreads(&master, ThreadTimes());
-  return ran && master.incomplete != nullptr &&
-         std::string(master.incomplete).find("1024 threads") != std::string::npos;
-}
-
-TEST(ExactSurroundings, AWorkerBeyondTheLimitMakesItIncomplete) {
-  // In a child process, because the contexts of this one would be used up.
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) _exit(AWorkerBeyondTheLimitIsMissed() ? 7 : 1);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
-  EXPECT_EQ(WEXITSTATUS(status), 7);
-}
-
 int Deeper(int depth, bool throws, std::jmp_buf* place) {
   if (depth > 0) return Deeper(depth - 1, throws, place) + 1;
   if (throws) throw 42;

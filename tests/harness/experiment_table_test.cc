@@ -109,6 +109,34 @@ TEST(BandwidthTableTest, ShowsSlowdownAndSlopeByResource) {
   EXPECT_FALSE(json.contains("width_experiment"));
 }
 
+// An experiment that was asked for never ends without a word: in the table, and without one.
+TEST(ScalingTablesTest, SayWhyAStageHasNoResult) {
+  Report report;
+  report.stages = {MeasuredStage("conv1"), MeasuredStage("pool1")};
+  report.stages[0].width_experiment = WidthResult{
+      .threads = {1, 2}, .seconds = {4e-3, 2e-3}, .speedup = {}, .serial_share = {}, .doubt = ""};
+  report.stages[0].bandwidth_experiment = {
+      {.resource = "dram", .taken = 0.8, .slowdown = {}, .slope = {}}};
+  report.stages[1].width_reason = report.step.width_reason = "too few rounds";
+  report.stages[1].bandwidth_reason = report.step.bandwidth_reason = "busy CPUs";
+  for (const bool measured : {true, false}) {
+    const std::string width = WidthTable(report, kWide);
+    EXPECT_EQ(width.find("1 thread") != std::string::npos, measured);
+    EXPECT_THAT(width, HasSubstr("not measured: too few rounds (pool1 backward weights, step)"));
+    EXPECT_THAT(width, HasSubstr("Threads by experiment"));
+    const std::string bandwidth = BandwidthTable(report, kWide);
+    EXPECT_EQ(bandwidth.find("DRAM slope") != std::string::npos, measured);
+    EXPECT_THAT(bandwidth, HasSubstr("not measured: busy CPUs (pool1 backward weights, step)"));
+    EXPECT_THAT(bandwidth, HasSubstr("Bandwidth by experiment"));
+    EXPECT_EQ(bandwidth.find("the readers took"), std::string::npos);  // that is of the step
+    if (measured) report.stages.erase(report.stages.begin());
+  }
+  const nlohmann::ordered_json json = ToJson(report.stages[0]);
+  EXPECT_EQ(json["width_experiment_reason"], "too few rounds");
+  EXPECT_EQ(json["bandwidth_experiment_reason"], "busy CPUs");
+  EXPECT_TRUE(json["topdown_experiment_reason"].is_null());  // another experiment's
+}
+
 TEST(DenormalsTableTest, ShowsSharesFactorAndOrigin) {
   Report report;
   report.stages = {MeasuredStage("conv1"), MeasuredStage("relu1")};

@@ -168,19 +168,19 @@ std::vector<BandwidthResult> ResultsOf(const BandwidthTimes& measured,
 }
 
 void AddTo(const BandwidthTimes& measured, Report& report) {
+  constexpr const char* kTooFewRounds =
+      "fewer than 6 rounds in which the readers took bandwidth: their CPUs are busy, or the run "
+      "was interrupted";
   if (measured.times.front().size() != report.stages.size()) return;  // interrupted
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     Record& stage = report.stages[i];
     stage.bandwidth_experiment = ResultsOf(measured, TimesOfStage(measured.times, i),
                                            UndisturbedRounds(TimesOfStage(measured.waited, i)));
-    if (stage.bandwidth_experiment.empty()) {
-      stage.experiment_reason =
-          "fewer than 6 rounds in which the readers took bandwidth: their CPUs are busy, or the "
-          "run was interrupted";
-    }
+    if (stage.bandwidth_experiment.empty()) stage.bandwidth_reason = kTooFewRounds;
   }
   report.step.bandwidth_experiment =
       ResultsOf(measured, TimesOfSequence(measured.times), UndisturbedRounds(measured.waited));
+  if (report.step.bandwidth_experiment.empty()) report.step.bandwidth_reason = kTooFewRounds;
 }
 
 AddExperiment RunBandwidth(const ExperimentSubject& subject) {

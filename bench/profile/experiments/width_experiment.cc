@@ -139,6 +139,7 @@ WidthTimes MeasureWidths(const ExperimentSubject& subject) {
 }
 
 void AddTo(const WidthTimes& measured, Report& report) {
+  constexpr const char* kTooFewRounds = "too few rounds for an interval";
   if (measured.doubts.size() != report.stages.size()) return;  // interrupted
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     Record& stage = report.stages[i];
@@ -146,11 +147,12 @@ void AddTo(const WidthTimes& measured, Report& report) {
         measured.threads, TimesInRounds(TimesOfStage(measured.times, i),
                                         UndisturbedRounds(TimesOfStage(measured.waited, i))));
     if (stage.width_experiment) stage.width_experiment->doubt = measured.doubts[i];
-    if (!stage.width_experiment) stage.experiment_reason = "too few rounds for an interval";
+    if (!stage.width_experiment) stage.width_reason = kTooFewRounds;
   }
   report.step.width_experiment =
       ScalingOf(measured.threads,
                 TimesInRounds(TimesOfSequence(measured.times), UndisturbedRounds(measured.waited)));
+  if (!report.step.width_experiment) report.step.width_reason = kTooFewRounds;
 }
 
 AddExperiment RunWidth(const ExperimentSubject& subject) {

@@ -36,6 +36,17 @@ std::string DoubtsText(const GroupedNames& doubts, const Style& style) {
   return text;
 }
 
+// The reasons why an experiment has no result: of the stages that are shown, and of the step.
+std::string WhyNotMeasured(const Report& report, const Style& style,
+                           const StageTableOptions& stages, std::string Record::*reason) {
+  GroupedNames reasons;
+  for (const Record* stage : ShownStages(report, stages)) {
+    if (!(stage->*reason).empty()) reasons.Add("not measured: " + stage->*reason, LabelOf(*stage));
+  }
+  if (!(report.step.*reason).empty()) reasons.Add("not measured: " + report.step.*reason, "step");
+  return DoubtsText(reasons, style);
+}
+
 void AddScaling(const Record& record, Table& table) {
   if (!record.width_experiment) return;
   const WidthResult& result = *record.width_experiment;
@@ -84,15 +95,8 @@ std::string CoreTable(const Report& report, const Style& style, const StageTable
                {.name = "repeated", .kind = Table::Kind::kTime, .rank = 1},
                {.name = "in L1", .kind = Table::Kind::kTime},
                {.name = "beyond L1", .kind = Table::Kind::kRight, .unit = "%"}});
-  GroupedNames reasons;
-  for (const Record* shown : ShownStages(report, stages)) {
-    const Record& stage = *shown;
-    AddCore(stage, table);
-    if (!stage.core_reason.empty()) {
-      reasons.Add("not measured: " + stage.core_reason, LabelOf(stage));
-    }
-  }
-  const std::string text = DoubtsText(reasons, style);
+  for (const Record* stage : ShownStages(report, stages)) AddCore(*stage, table);
+  const std::string text = WhyNotMeasured(report, style, stages, &Record::core_reason);
   if (table.empty()) return text.empty() ? "" : "\n" + text;
   return Explained(
              "Data in L1 by experiment: the time of a repeated call with its vector operands in "
@@ -103,9 +107,18 @@ std::string CoreTable(const Report& report, const Style& style, const StageTable
 
 std::string WidthTable(const Report& report, const Style& style, const StageTableOptions& stages) {
   constexpr Table::Kind kRight = Table::Kind::kRight;
-  if (!report.step.width_experiment) return "";
+  const std::string reasons = WhyNotMeasured(report, style, stages, &Record::width_reason);
+  const std::string line = Explained(
+      "Threads by experiment: the time on each number of threads, and the part of the work that "
+      "runs on one thread (95 % intervals)",
+      style);
+  const Record* measured = &report.step;
+  for (const Record& stage : report.stages) {
+    if (!measured->width_experiment) measured = &stage;
+  }
+  if (!measured->width_experiment) return reasons.empty() ? "" : line + reasons;
   std::vector<Table::Column> columns = {{.name = "stage"}, {.name = "pass", .least = 9}};
-  for (const int threads : report.step.width_experiment->threads) {
+  for (const int threads : measured->width_experiment->threads) {
     columns.push_back({.name = threads == 1 ? "1 thread" : fmt::format("{} threads", threads),
                        .kind = Table::Kind::kTime,
                        .rank = 1});
@@ -122,17 +135,18 @@ std::string WidthTable(const Report& report, const Style& style, const StageTabl
     }
   }
   AddScaling(report.step, table);
-  return Explained(
-             "Threads by experiment: the time on each number of threads, and the part of the work "
-             "that runs on one thread (95 % intervals)",
-             style) +
-         table.Text(style) + DoubtsText(doubts, style);
+  return line + table.Text(style) + DoubtsText(doubts, style) + reasons;
 }
 
 std::string BandwidthTable(const Report& report, const Style& style,
                            const StageTableOptions& stages) {
   constexpr Table::Kind kRight = Table::Kind::kRight;
-  if (report.step.bandwidth_experiment.empty()) return "";
+  const std::string reasons = WhyNotMeasured(report, style, stages, &Record::bandwidth_reason);
+  const std::string line = Explained(
+      "Bandwidth by experiment: the time beside threads that read as fast as they can, over the "
+      "time without them, and how much the time grows if their whole rate is taken (95 % "
+      "intervals)",
+      style);
   Table table({{.name = "stage"},
                {.name = "pass", .least = 9},
                {.name = "time", .kind = Table::Kind::kTime},
@@ -142,17 +156,14 @@ std::string BandwidthTable(const Report& report, const Style& style,
                {.name = "DRAM slope", .kind = kRight, .unit = "%"}});
   for (const Record* stage : ShownStages(report, stages)) AddSensitivity(*stage, table);
   AddSensitivity(report.step, table);
+  if (table.empty()) return reasons.empty() ? "" : line + reasons;
   std::string taken;
   for (const BandwidthResult& result : report.step.bandwidth_experiment) {
-    taken += fmt::format("{}{:.0f} % of what they reach alone in {}", taken.empty() ? "" : ", ",
-                         result.taken * 100, result.resource == "llc" ? "the last cache" : "DRAM");
+    taken += fmt::format("{}{:.0f} % of what they reach alone in {}",
+                         taken.empty() ? "the readers took " : ", ", result.taken * 100,
+                         result.resource == "llc" ? "the last cache" : "DRAM");
   }
-  return Explained(
-             "Bandwidth by experiment: the time beside threads that read as fast as they can, over "
-             "the time without them, and how much the time grows if their whole rate is taken (95 "
-             "% intervals)",
-             style) +
-         table.Text(style) + Wrap("the readers took " + taken, style.width, 2);
+  return line + table.Text(style) + (taken.empty() ? "" : Wrap(taken, style.width, 2)) + reasons;
 }
 
 namespace {
