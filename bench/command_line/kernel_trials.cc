@@ -12,6 +12,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -19,9 +20,13 @@
 #include <nlohmann/json.hpp>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
+#include <sstream>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_words.h"
 #include "harness/machine/child_trial.h"
 #include "harness/machine/cpu.h"
 #include "harness/machine/machine.h"
@@ -31,6 +36,7 @@
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/same_operands.h"
 #include "kernels/kernel/thread_width.h"
+#include "kernels/plugin/plugins.h"
 
 namespace topdnn {
 
@@ -45,6 +51,14 @@ constexpr std::size_t kAlignment = 64;
 constexpr double kSlowestFlops = 2e8;
 // For a kernel that waits and takes no CPU time.
 constexpr unsigned kWallSeconds = 300;
+
+// Whose kernels are tried.
+constexpr const char* kTried = "onednn";
+
+// Kernels that failed in a later run of this command, for the program's next image: lines of
+// backend, a space, key, a tab and reason.
+constexpr const char* kLateFaults = "TOPDNN_LATE_FAULTS";
+constexpr int kMostRestarts = 3;
 
 // The answers of a child that are no fault.
 constexpr const char* kGood = "good";
@@ -174,17 +188,6 @@ bool IsPlainLoops(const Kernel& kernel) {
   return name.ends_with("loops") || name.starts_with("ref") || name.starts_with("simple");
 }
 
-std::string KeyOf(const KernelRequest& request, const Kernel& kernel) {
-  std::string key =
-      fmt::format("{}/{}/{}{}/{}/t{}/{}", request.op->kind(), request.op->Problem(),
-                  NameOf(request.execution.pass), request.execution.training ? "" : "-inference",
-                  NameOf(request.execution.type), request.threads, kernel.implementation());
-  for (const KernelOperand& operand : kernel.operands()) {
-    key += fmt::format("/{}", operand.desc.layout.tag());
-  }
-  return key;
-}
-
 // A program with AddressSanitizer has answers of its own.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr const char* kBuild = " with AddressSanitizer";
@@ -256,12 +259,29 @@ void KernelTrials::Store() {
   });
 }
 
-std::string KernelTrials::WhyNot(const KernelRequest& request, Kernel& kernel, bool only_known) {
-  const std::string key = KeyOf(request, kernel);
-  if (good_.contains(key)) return "";
-  if (const auto known = faults_.find(key); known != faults_.end()) return known->second;
+std::string KernelTrials::KnownFault(std::string_view backend, const std::string& key) const {
+  if (faults_.empty() && faults_here_.empty()) return "";
   if (const auto here = faults_here_.find(key); here != faults_here_.end()) return here->second;
-  if (only_known) return "";
+  const auto known = backend == kTried ? faults_.find(key) : faults_.end();
+  return known == faults_.end() ? "" : known->second;
+}
+
+void KernelTrials::AddFault(std::string_view backend, const std::string& key,
+                            const std::string& reason, bool store) {
+  if (backend != kTried || !store) {
+    faults_here_[key] = reason;
+    return;
+  }
+  changed_ = true;
+  faults_[key] = reason;
+  good_.erase(key);
+  Store();
+}
+
+std::string KernelTrials::WhyNot(const KernelRequest& request, Kernel& kernel, bool only_known) {
+  const std::string key = KernelKey(request, kernel);
+  if (std::string known = KnownFault(kTried, key); !known.empty()) return known;
+  if (good_.contains(key) || only_known) return "";
   const std::optional<std::string> fault = TryKernel(request, kernel);
   if (!fault) return "";
   if (fault->empty()) {
@@ -272,24 +292,73 @@ std::string KernelTrials::WhyNot(const KernelRequest& request, Kernel& kernel, b
   const std::string reason =
       fmt::format("oneDNN's {} {} in a trial", kernel.implementation(), *fault);
   // A library may abort without memory, which says nothing about the kernel.
-  if (MemoryIsLimited()) return faults_here_[key] = reason + ", with the program's memory limited";
-  changed_ = true;
-  faults_[key] = reason;
-  Store();
-  return reason;
+  const bool limited = MemoryIsLimited();
+  std::string why = reason + (limited ? ", with the program's memory limited" : "");
+  AddFault(kTried, key, why, !limited);
+  return why;
 }
 
 void UseKnownTrialsOnly() { only_known = true; }
+
+namespace {
+
+// Adds those of this command's earlier images. Returns whether any fault is known.
+bool AddLateFaults(KernelTrials& trials) {
+  const char* const text = std::getenv(kLateFaults);
+  std::istringstream lines(text == nullptr ? "" : text);
+  // Memory that is short, or a plug-in, can make any kernel crash.
+  const bool store = !MemoryIsLimited() && Plugins().empty();
+  std::string backend, key, reason;
+  while (std::getline(std::getline(std::getline(lines, backend, ' '), key, '\t'), reason)) {
+    trials.AddFault(backend, key, reason, store);
+  }
+  return trials.HasFaults();
+}
+
+// Runs the command again without the kernel.
+int RestartWithout(const Unfinished& unfinished) {
+  const char* const before = std::getenv(kLateFaults);
+  std::string faults = before == nullptr ? "" : before;
+  const std::optional<std::vector<std::string>> words = SplitWords(unfinished.words.at(0));
+  const bool again = unfinished.status == kExitWrong && !unfinished.kernel.empty() && words &&
+                     faults.find(unfinished.kernel) == std::string::npos &&
+                     std::count(faults.begin(), faults.end(), '\n') < kMostRestarts;
+  if (!again) return unfinished.status;
+  const bool crashed = IsCrashLine(unfinished.line);
+  faults += fmt::format("{}\tit {} in a later run\n", unfinished.kernel,
+                        crashed ? "crashed" : "did not end");
+  setenv(kLateFaults, faults.c_str(), /*overwrite=*/1);
+  std::vector<char*> arguments;
+  for (const std::string& word : *words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  fmt::print(stderr, "topdnn: starting again without this kernel\n");
+  execv("/proc/self/exe", arguments.data());
+  return unfinished.status;
+}
+
+const RescueRegistration kRestart("restart", RestartWithout);
+
+}  // namespace
+
+RestartAtSuddenEnd::RestartAtSuddenEnd() : restart_("restart", {CommandLine()}) {}
 
 void TryKernelsOfLibraries() {
   static std::mutex mutex;
   static const pid_t owner = getpid();
   static std::set<std::string> reported;
   const auto why_not = [](std::string_view backend, const KernelRequest& request, Kernel& kernel) {
-    if (backend != "onednn" || getpid() != owner) return std::string();
-    if (IsPlainLoops(kernel) || IsUsual(backend, request, kernel)) return std::string();
-    const std::lock_guard lock(mutex);
+    if (getpid() != owner) return std::string();
     static KernelTrials trials(CacheFolder::OfUser(), ThisMachine());
+    {
+      const std::lock_guard lock(mutex);
+      static const bool late = AddLateFaults(trials);
+      std::string known = late ? trials.KnownFault(backend, KernelKey(request, kernel)) : "";
+      if (!known.empty()) return known;
+    }
+    if (backend != kTried || IsPlainLoops(kernel) || IsUsual(backend, request, kernel)) {
+      return std::string();
+    }
+    const std::lock_guard lock(mutex);
     return trials.WhyNot(request, kernel, only_known);
   };
   const auto report = [](const KernelRequest& request, const std::string& reason) {

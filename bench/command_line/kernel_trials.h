@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "bench/command_line/sudden_end.h"
 #include "harness/user_cache/cache_folder.h"
 #include "kernels/kernel/kernel.h"
 
@@ -28,6 +29,12 @@ class KernelTrials {
   // Why the kernel must not run in this process; empty if it may, or if no trial could be made.
   // `only_known`: without a trial.
   std::string WhyNot(const KernelRequest& request, Kernel& kernel, bool only_known = false);
+  // The fault of the kernel with this KernelKey (kernels/kernel/registry.h); empty: none is known.
+  std::string KnownFault(std::string_view backend, const std::string& key) const;
+  bool HasFaults() const { return !faults_.empty() || !faults_here_.empty(); }
+  // `store`: in the user's cache, if the kernel is oneDNN's.
+  void AddFault(std::string_view backend, const std::string& key, const std::string& reason,
+                bool store);
 
  private:
   void Store();
@@ -36,7 +43,7 @@ class KernelTrials {
   const std::string machine_;
   std::set<std::string> good_;
   std::map<std::string, std::string> faults_;       // reasons
-  std::map<std::string, std::string> faults_here_;  // not stored: the program's memory is limited
+  std::map<std::string, std::string> faults_here_;  // that are not stored
   bool changed_ = false;
 };
 
@@ -50,6 +57,16 @@ std::optional<std::string> TryKernel(const KernelRequest& request, Kernel& kerne
 // before MakeKernel (kernels/kernel/registry.h) returns it in this process. A kernel that does not
 // work is one line on standard error, once.
 void TryKernelsOfLibraries();
+// While it exists, a kernel of a plan's stage that crashes or hangs although its trial was good
+// starts the program again: the same command line, without this kernel.
+class RestartAtSuddenEnd {
+ public:
+  RestartAtSuddenEnd();
+
+ private:
+  AtSuddenEnd restart_;
+};
+
 // For a command that runs no kernel: only what earlier trials found counts.
 void UseKnownTrialsOnly();
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <map>
 #include <new>
 
 #include "bench/command_line/command.h"
@@ -52,12 +53,18 @@ class HandlerText {
   std::size_t size_ = 0;
 };
 
-HandlerText last_line;
+HandlerText last_line, last_kernel;
 std::array<char, 8> status_word;
-// The words of the new image: its name, kRescueWord, the status, the line, and those of the scope.
-std::array<char*, 16> rescue_words;
+// The words of the new image: its name, kRescueWord, the rescue's name, the status, the line, the
+// kernel, and those of the scope.
+std::vector<char*> rescue_words;
+constexpr int kOwnWords = 6;
 std::atomic<bool> has_rescue = false;
-int (*the_rescue)(const Unfinished&) = nullptr;
+
+std::map<std::string, int (*)(const Unfinished&)>& Rescues() {
+  static std::map<std::string, int (*)(const Unfinished&)> rescues;
+  return rescues;
+}
 
 void StartRescue(int status) {
   if (!has_rescue.exchange(false)) return;
@@ -107,6 +114,8 @@ void EndSuddenly(int status, const char* what) noexcept {
   last_line.Add(" ");
   last_line.Add(what);
   last_line.Write();
+  const TimedStage* const stage = WatchedRun::StageNow();
+  if (stage != nullptr) last_kernel.Add(stage->kernel);
   RemoveTemporaryFiles();
   StartRescue(status);
   _exit(status);
@@ -127,27 +136,28 @@ void CatchCrashes() {
 
 bool IsCrashLine(std::string_view text) { return text.find(kCrashed) != std::string_view::npos; }
 
-RescueRegistration::RescueRegistration(int (*rescue)(const Unfinished&)) { the_rescue = rescue; }
+RescueRegistration::RescueRegistration(const std::string& name, int (*rescue)(const Unfinished&)) {
+  Rescues()[name] = rescue;
+}
 
-AtSuddenEnd::AtSuddenEnd(const std::vector<std::string>& words) {
+AtSuddenEnd::AtSuddenEnd(const std::string& rescue, const std::vector<std::string>& words) {
   static std::vector<std::string> kept;
-  kept = words;
-  static std::string program = "topdnn";
-  static std::string word(kRescueWord);
-  auto* next = rescue_words.begin();
-  for (char* text : {program.data(), word.data(), status_word.data(), last_line.c_str()})
-    *next++ = text;
-  for (std::string& text : kept) *next++ = text.data();
-  *next = nullptr;
-  has_rescue = next < rescue_words.end();
+  kept = {"topdnn", std::string(kRescueWord), rescue};
+  kept.insert(kept.end(), words.begin(), words.end());
+  rescue_words.clear();
+  for (std::string& word : kept) rescue_words.push_back(word.data());
+  rescue_words.push_back(nullptr);
+  rescue_words.insert(rescue_words.begin() + 3,
+                      {status_word.data(), last_line.c_str(), last_kernel.c_str()});
+  has_rescue = true;
 }
 
 AtSuddenEnd::~AtSuddenEnd() { has_rescue = false; }
 
 bool IsRescue(int argc, char** argv, int& status) {
-  if (argc < 4 || argv[1] != kRescueWord || the_rescue == nullptr) return false;
-  Unfinished unfinished{{argv + 4, argv + argc}, std::atoi(argv[2]), argv[3]};
-  status = the_rescue(unfinished);
+  if (argc < kOwnWords || argv[1] != kRescueWord || !Rescues().contains(argv[2])) return false;
+  status =
+      Rescues()[argv[2]]({{argv + kOwnWords, argv + argc}, std::atoi(argv[3]), argv[4], argv[5]});
   return true;
 }
 
@@ -180,7 +190,7 @@ void OnPoll(int /*signal*/) {
     hang.polls = 0;
     return;
   }
-  if (!WatchedRun::InStage()) return;
+  if (WatchedRun::StageNow() == nullptr) return;
   ++hang.polls;
   if (!hang.warm || hang.polls < std::max(kMostPolls, kMostTimes * hang.most_polls)) return;
   EndSuddenly(kExitWrong, "hangs: it takes over 10 s, and over 20 times as long as before");

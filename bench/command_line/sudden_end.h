@@ -40,20 +40,21 @@ class HangWatch {
 struct Unfinished {
   std::vector<std::string> words;  // as AtSuddenEnd got them
   int status = 0;
-  std::string line;  // that was printed
+  std::string line;    // that was printed
+  std::string kernel;  // TimedStage::kernel of the stage that ran; empty: none did
 };
 
 // What finishes it, in the program's new image. Returns the exit status.
 class RescueRegistration {
  public:
-  explicit RescueRegistration(int (*rescue)(const Unfinished& unfinished));
+  RescueRegistration(const std::string& name, int (*rescue)(const Unfinished& unfinished));
 };
 
-// While it exists, a sudden end starts the program again with these words for the rescue. Open
-// files without O_CLOEXEC stay open.
+// While it exists, a sudden end starts the program again with these words for the rescue of this
+// name. Open files without O_CLOEXEC stay open.
 class AtSuddenEnd {
  public:
-  explicit AtSuddenEnd(const std::vector<std::string>& words);
+  AtSuddenEnd(const std::string& rescue, const std::vector<std::string>& words);
   ~AtSuddenEnd();
   AtSuddenEnd(const AtSuddenEnd&) = delete;
   AtSuddenEnd& operator=(const AtSuddenEnd&) = delete;

@@ -133,7 +133,7 @@ int FinishBench(const Unfinished& unfinished) {
   return unfinished.status;
 }
 
-const RescueRegistration kFinishBench(FinishBench);
+const RescueRegistration kFinishBench("bench", FinishBench);
 
 struct BenchOptions {
   std::vector<std::string> problems;
@@ -268,7 +268,7 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   benchmark::AddCustomContext("libraries", LibraryVersions().dump());
   {
     std::optional<AtSuddenEnd> kept;
-    if (output) kept.emplace(std::vector{output->path(), flags.out_format, flags.out});
+    if (output) kept.emplace("bench", std::vector{output->path(), flags.out_format, flags.out});
     // (for its own name of all cases, ".", version 1.7.1 copies the whole list for each of them)
     const std::string filter = benchmark::GetBenchmarkFilter();
     const bool all = filter.empty() || filter == "all" || filter == ".";

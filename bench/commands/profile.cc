@@ -11,6 +11,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/command_line/kernel_trials.h"
 #include "bench/profile/exact_counts.h"
 #include "bench/profile/experiments.h"
 #include "bench/profile/measured_profile.h"
@@ -44,6 +45,7 @@ int RunProfile(const ProfileOptions& options) {
   progress_style.terminal = progress_style.terminal && !options.console.quiet;
   ProgressLine progress(progress_style);
   if (!options.exact_baseline.empty()) return RunCounts(options, progress);
+  const RestartAtSuddenEnd restart;
   const std::string replayed = ReplayedFile(options.counters);
   MeasuredProfile measured = replayed.empty() ? MeasureProfile(options, ChooseInNetwork, progress)
                                               : ReplayProfile(options, replayed);

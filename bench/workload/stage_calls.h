@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/measure/measure.h"
+#include "kernels/kernel/registry.h"
 #include "networks/plan/plan.h"
 
 namespace topdnn {
@@ -23,7 +24,10 @@ class StageCalls {
   explicit StageCalls(Plan& plan) {
     for (std::size_t i = 0; i < plan.stages().size(); ++i) calls_.push_back({&plan, i});
     for (Call& call : calls_) {
-      stages_.push_back({LabelOf(plan.stages()[call.stage]), Action::Of(call)});
+      const Stage& stage = plan.stages()[call.stage];
+      // (as a line of kLateFaults begins, bench/command_line/kernel_trials.cc)
+      stages_.push_back({LabelOf(stage), Action::Of(call),
+                         stage.backend + " " + KernelKey(stage.request, *stage.kernel)});
     }
   }
   // (the stages point to the calls)

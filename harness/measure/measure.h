@@ -46,6 +46,7 @@ struct Action {
 struct TimedStage {
   std::string name;
   Action run;
+  std::string kernel = {};  // what identifies the kernel that runs; empty: nothing does
 };
 
 struct MeasureProgress {

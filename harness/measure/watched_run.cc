@@ -24,35 +24,35 @@ WatchedRun::WatchedRun(const char* name, std::span<const TimedStage> stages,
 
 WatchedRun::~WatchedRun() { innermost = outer_; }
 
-std::string_view WatchedRun::Name() const noexcept {
-  if (name_ != nullptr) return name_;
-  if (marks_.empty()) return {};
+const TimedStage* WatchedRun::Running() const noexcept {
+  if (marks_.empty()) return nullptr;
   const auto last = std::max_element(marks_.begin(), marks_.end()) - marks_.begin();
-  if (marks_[static_cast<std::size_t>(last)] == 0) return {};
+  if (marks_[static_cast<std::size_t>(last)] == 0) return nullptr;
   const std::size_t all = stages_.size();
   const std::span<const std::size_t> parts = parts_.empty() ? std::span(&all, 1) : parts_;
   std::size_t at = static_cast<std::size_t>(last) % (all + parts.size());
   std::size_t first = 0;
   for (const std::size_t end : parts) {
     const std::size_t stages = end - first;
-    if (at < stages) return stages_[first + at].name;
-    if (at == stages) return {};  // the last reading of the part
+    if (at < stages) return &stages_[first + at];
+    if (at == stages) return nullptr;  // the last reading of the part
     at -= stages + 1;
     first = end;
   }
-  return {};
+  return nullptr;
 }
 
 std::string_view WatchedRun::Now() noexcept {
   for (const WatchedRun* run = innermost; run != nullptr; run = run->outer_) {
-    if (const std::string_view name = run->Name(); !name.empty()) return name;
+    if (run->name_ != nullptr && *run->name_ != '\0') return run->name_;
+    if (const TimedStage* stage = run->Running(); stage != nullptr) return stage->name;
   }
   return {};
 }
 
-bool WatchedRun::InStage() noexcept {
+const TimedStage* WatchedRun::StageNow() noexcept {
   const WatchedRun* run = innermost;
-  return run != nullptr && !run->marks_.empty() && !run->Name().empty();
+  return run == nullptr ? nullptr : run->Running();
 }
 
 void CountWatchedIteration() noexcept { iterations.fetch_add(1, std::memory_order_relaxed); }

@@ -32,13 +32,13 @@ class WatchedRun {
   // The name of what runs now; empty: nothing that is watched. For a signal handler: no allocation,
   // no lock.
   static std::string_view Now() noexcept;
-  // Whether the innermost one is inside of a stage. For a signal handler.
-  static bool InStage() noexcept;
+  // The stage that runs now in the innermost one; null: none. For a signal handler.
+  static const TimedStage* StageNow() noexcept;
 
  private:
   WatchedRun(const char* name, std::span<const TimedStage> stages,
              std::span<const std::uint64_t> marks, std::span<const std::size_t> parts);
-  std::string_view Name() const noexcept;
+  const TimedStage* Running() const noexcept;
 
   const char* name_;
   std::span<const TimedStage> stages_;

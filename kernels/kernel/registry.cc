@@ -39,6 +39,17 @@ KernelRegistration::KernelRegistration(std::string_view kind, std::string_view b
   makers.Add({std::string(kind), std::string(backend)}, std::move(maker));
 }
 
+std::string KernelKey(const KernelRequest& request, const Kernel& kernel) {
+  std::string key =
+      fmt::format("{}/{}/{}{}/{}/t{}/{}", request.op->kind(), request.op->Problem(),
+                  NameOf(request.execution.pass), request.execution.training ? "" : "-inference",
+                  NameOf(request.execution.type), request.threads, kernel.implementation());
+  for (const KernelOperand& operand : kernel.operands()) {
+    key += fmt::format("/{}", operand.desc.layout.tag());
+  }
+  return key;
+}
+
 KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& request) {
   const KernelMaker* make =
       makers.Find(std::pair{std::string(request.op->kind()), std::string(backend)});

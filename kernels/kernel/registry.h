@@ -25,6 +25,10 @@ class KernelRegistration {
 // A kernel for the request, or a refusal: from the backend, or because nothing is registered.
 KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& request);
 
+// What a kernel is: the operation and its problem, the pass, types, threads, implementation and
+// layouts.
+std::string KernelKey(const KernelRequest& request, const Kernel& kernel);
+
 // What MakeKernel calls in this program.
 struct KernelGate {
   // Why a kernel must not run in this process; empty if it may.

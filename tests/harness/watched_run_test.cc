@@ -14,7 +14,7 @@ namespace {
 // Three iterations of two stages, of which the first has run and the second is in its second stage.
 TEST(WatchedRunTest, TheLastMarkNamesTheStage) {
   EXPECT_EQ(WatchedRun::Now(), "");
-  EXPECT_FALSE(WatchedRun::InStage());
+  EXPECT_EQ(WatchedRun::StageNow(), nullptr);
   const std::vector<TimedStage> stages = {{"conv1", {}}, {"relu1", {}}};
   std::vector<std::uint64_t> marks(9, 0);
   const WatchedRun outer("cnn");
@@ -22,12 +22,12 @@ TEST(WatchedRunTest, TheLastMarkNamesTheStage) {
   {
     const WatchedRun inner(stages, marks);
     EXPECT_EQ(WatchedRun::Now(), "cnn");
-    EXPECT_FALSE(WatchedRun::InStage());
+    EXPECT_EQ(WatchedRun::StageNow(), nullptr);
     const std::vector<std::string_view> now = {"conv1", "relu1", "cnn", "conv1", "relu1"};
     for (std::size_t i = 0; i < now.size(); ++i) {
       marks[i] = 100 + 10 * i;
       EXPECT_EQ(WatchedRun::Now(), now[i]) << i;
-      EXPECT_EQ(WatchedRun::InStage(), now[i] != "cnn") << i;
+      EXPECT_EQ(WatchedRun::StageNow() != nullptr, now[i] != "cnn") << i;
     }
     marks[0] = 500;  // the warm-up writes the first row repeatedly
     EXPECT_EQ(WatchedRun::Now(), "conv1");

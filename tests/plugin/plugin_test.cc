@@ -27,6 +27,7 @@
 #include "kernels/plugin/request_numbers.h"
 #include "networks/parameters/parameters.h"
 #include "networks/plan/check.h"
+#include "tests/networks/onnx/model_builder.h"
 #include "tests/plugin/faults.h"
 #include "tests/process/child_process.h"
 #include "tests/process/test_folder.h"
@@ -342,6 +343,42 @@ TEST(PluginTest, ARowOfTheBenchmarkFailsAndTheOthersRun) {
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("FAILED: plug-in hostile: run crashes (SIGSEGV"));
   EXPECT_THAT(outcome.output, testing::ContainsRegex("forward/onednn/f32/t1/manual_time +[0-9]"));
+}
+
+// A pooling that copies an image of this width, and a ReLU.
+void WriteCopyingModel(const std::string& file, std::int64_t width) {
+  ModelBuilder model;
+  model.Input("x", {2, 3, 5, width}).Output("relu");
+  AddInts(model.Node("MaxPool", "copy", {"x"}), "kernel_shape", {1, 1});
+  model.Node("Relu", "relu", {"copy"});
+  std::ofstream(file) << model.Bytes();
+}
+
+// The profile starts again, and names the kernel.
+TEST(PluginTest, AProfileGoesOnWithoutAKernelThatCrashesLater) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "a sanitizer reports crashes itself";
+#endif
+  const TestFolder folder;
+  const std::string model = folder.path() / "model.onnx";
+  const std::string path = folder.path() / "out.json";
+  WriteCopyingModel(model, 28);
+  for (const std::string backend : {"auto", "hostile"}) {
+    std::filesystem::remove(path);
+    const Outcome outcome =
+        RunProgram({"profile", model, "--infer", "--plugin", kHostile, "--backend", backend,
+                    "--fallback", "onednn", "--iterations", "20", "--threads", "1", "--counters",
+                    "none", "--no-isolated", "--no-experiments", "--json", path});
+    EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("topdnn: copy forward crashed (SIGSEGV)\n"
+                                          "topdnn: starting again without this kernel\n"));
+    EXPECT_THAT(outcome.output, HasSubstr("forward is not computed by this kernel: it crashed in "
+                                          "a later run\n"));
+    std::ifstream file(path);
+    const nlohmann::json json = nlohmann::json::parse(file);
+    EXPECT_NE(json["stages"][0]["backend"], "hostile");
+    EXPECT_GT(json["stages"][0]["seconds"]["median"], 0);
+  }
 }
 
 // The rows before it are in the file, and one more says what ended the program.
