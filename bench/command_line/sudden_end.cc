@@ -134,7 +134,7 @@ void CatchCrashes() {
   }
 }
 
-bool IsCrashLine(std::string_view text) { return text.find(kCrashed) != std::string_view::npos; }
+bool IsCrashLine(std::string_view line) { return line.find(kCrashed) != std::string_view::npos; }
 
 RescueRegistration::RescueRegistration(const std::string& name, int (*rescue)(const Unfinished&)) {
   Rescues()[name] = rescue;

@@ -126,6 +126,27 @@ TEST(KernelTrials, AnswersAreKeptByMachineAndLibrary) {
 }
 
 // The library may abort because the user limited the memory (ulimit -v).
+TEST(KernelTrials, AFaultOfALaterRunIsRememberedForTheLibraryAlone) {
+  const TestFolder folder;
+  const CacheFolder cache(folder.path());
+  {
+    KernelTrials trials(cache, "this");
+    EXPECT_FALSE(trials.HasFaults());
+    trials.AddFault("onednn", "kernel", "it crashed", /*store=*/true);
+    trials.AddFault("onednn", "other", "it crashed", /*store=*/false);
+    trials.AddFault("mine", "third", "it crashed", /*store=*/true);
+    for (const char* key : {"kernel", "other", "third"}) {
+      EXPECT_EQ(trials.KnownFault("onednn", key), "it crashed") << key;
+    }
+    EXPECT_EQ(trials.KnownFault("native", "kernel"), "");
+  }
+  const KernelTrials later(cache, "this");
+  EXPECT_EQ(later.KnownFault("onednn", "kernel"), "it crashed");
+  EXPECT_EQ(later.KnownFault("onednn", "other"), "");
+  EXPECT_EQ(later.KnownFault("mine", "third"), "");
+  EXPECT_FALSE(KernelTrials(cache, "another").HasFaults());
+}
+
 TEST(KernelTrials, AFaultWithLimitedMemoryIsNotRemembered) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer needs terabytes of addresses";
