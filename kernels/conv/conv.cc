@@ -10,6 +10,7 @@
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/conv/conv_depthwise.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/binary.h"
 #include "kernels/op/problem.h"
 #include "kernels/op/window.h"
 #include "kernels/op/window_problem.h"
@@ -199,9 +200,11 @@ std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
 
 std::shared_ptr<const Op> ConvOp::FoldedWith(const Op& next) const {
   const auto* norm = dynamic_cast<const BatchNormOp*>(&next);
-  if (norm == nullptr || norm->relu() || HasFunction() || epilogue_.sum) return nullptr;
+  const auto* scale = dynamic_cast<const BinaryOp*>(&next);
+  const bool folds = norm != nullptr ? !norm->relu() : scale != nullptr && scale->ScalesChannels();
+  if (!folds || HasFunction() || epilogue_.sum) return nullptr;
   ConvEpilogue folded = epilogue_;
-  folded.bias = true;
+  folded.bias = folded.bias || norm != nullptr;
   return std::make_shared<ConvOp>(extents_, folded);
 }
 

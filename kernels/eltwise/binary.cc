@@ -138,6 +138,12 @@ bool BinaryOp::HasGradients() const {
   return d == dst_.rank();
 }
 
+bool BinaryOp::ScalesChannels() const {
+  const bool constant = constant_ == BinaryConstant::kSecond || is_trained();
+  return constant && function_.name == "mul" && first_ == dst_ && dst_.rank() > 1 &&
+         second_[0] == 1 && second_[1] == dst_[1] && second_.elements() == dst_[1];
+}
+
 std::int64_t BinaryOp::AccumulationLength(Pass pass) const {
   return pass == Pass::kForward ? 1 : dst_.elements() / second_.elements();
 }

@@ -59,6 +59,8 @@ class BinaryOp : public Op {
   Arg diff_first_arg() const { return is_trained() ? Arg(Arg::kDiffSrc) : IndexedDiffSrc(0); }
   Arg diff_second_arg() const { return is_trained() ? Arg(Arg::kDiffWeights) : IndexedDiffSrc(1); }
   bool HasGradients() const;
+  // Whether it multiplies each channel by a constant, (1, C, 1, ...).
+  bool ScalesChannels() const;
 
   std::string_view kind() const override { return "binary"; }
   // "sub8x64x56x56_by1x64x1x1"; "_constant" or "_trained" follows when the second is one, "_of"

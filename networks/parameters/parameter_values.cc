@@ -155,7 +155,9 @@ std::vector<BufferId> SourcesOf(const PreparedParameters& layer) {
   if (layer.prepared_bias >= 0 && layer.bias >= 0) sources.push_back(layer.bias);
   if (layer.norm) {
     const PreparedParameters::Norm& norm = *layer.norm;
-    sources.insert(sources.end(), {norm.scale, norm.shift, norm.mean, norm.variance});
+    for (const BufferId value : {norm.scale, norm.shift, norm.mean, norm.variance}) {
+      if (value >= 0) sources.push_back(value);
+    }
   }
   return sources;
 }

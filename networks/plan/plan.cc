@@ -124,10 +124,16 @@ FoldedWeights Plan::ValuesOf(const PreparedParameters& layer, const GivenValues&
     reused.bias.assign(bias.begin(), bias.end());
     return reused;
   }
-  return FoldBatchNorm(weights, bias,
-                       {floats(layer.norm->mean), floats(layer.norm->variance),
-                        floats(layer.norm->scale), floats(layer.norm->shift), layer.norm->epsilon},
-                       std::move(reused));
+  const PreparedParameters::Norm& norm = *layer.norm;
+  const std::span<const float> scale = floats(norm.scale);
+  if (norm.mean < 0) {
+    const std::vector<float> zeros(scale.size(), 0.0F), ones(scale.size(), 1.0F);
+    return FoldBatchNorm(weights, bias, {zeros, ones, scale, zeros, 0}, std::move(reused));
+  }
+  return FoldBatchNorm(
+      weights, bias,
+      {floats(norm.mean), floats(norm.variance), scale, floats(norm.shift), norm.epsilon},
+      std::move(reused));
 }
 
 FoldedWeights Plan::Prepare(const PreparedParameters& layer, const GivenValues& given,

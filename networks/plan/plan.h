@@ -118,11 +118,11 @@ struct PlanStatistic {
 };
 
 // Parameters that an inference kernel reads in another form than the stored one: with a batch
-// normalization folded in (kernels/batchnorm/fold.h), or in a layout that only the kernel's backend
-// can address.
+// normalization or factors of the channels folded in (kernels/batchnorm/fold.h), or in a layout
+// that only the kernel's backend can address.
 struct PreparedParameters {
   struct Norm {
-    BufferId scale, shift, mean, variance;
+    BufferId scale, shift, mean, variance;  // -1 but the first: a factor of each channel alone
     float epsilon;
   };
   std::string backend;     // backend of the kernel that reads them

@@ -24,7 +24,7 @@ struct ForwardUnit {
   std::vector<ValueId> sources;  // the values of op's sources, in order
   std::optional<ValueId> sum;    // other source of a fused addition; dst holds it before
   ValueId result = -1;
-  std::optional<int> norm;  // the batch normalization folded into the parameters
+  std::optional<int> norm;  // the normalization, or factors, folded into the parameters
   // The second layer with parameters (Op::ChainedWith), and the normalization folded into them.
   std::optional<int> chained, chained_norm;
   std::vector<int> fused;     // the nodes after the first, in order, including these

@@ -119,7 +119,10 @@ void ParameterPlanner::PlanPrepared(const ForwardUnit& unit, int layer, std::opt
   parameters.bias = ValueOf(layer, Arg::kBias);
   parameters.prepared_weights = prepared(Arg::kWeights);
   parameters.prepared_bias = -1;
-  if (norm) {
+  if (norm && draft_.NodeAt(*norm).op->kind() == "binary") {
+    parameters.norm = {ValueOf(*norm, Arg::kWeights), -1, -1, -1, 0};
+    if (parameters.bias >= 0) parameters.prepared_bias = prepared(Arg::kBias);
+  } else if (norm) {
     const auto& op = dynamic_cast<const BatchNormOp&>(*draft_.NodeAt(*norm).op);
     const TensorDesc channel = {{op.channels()}, draft_.ParameterType(), Layout::Plain(1)};
     parameters.norm = {ValueOf(*norm, Arg::kScale), ValueOf(*norm, Arg::kShift),

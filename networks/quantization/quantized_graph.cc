@@ -177,7 +177,8 @@ QuantizedNetwork InferenceGraph(const Graph& graph, ParameterValues values) {
     ValueId result = node.output;
     if (readers.size() == 1 && !graph.IsOutput(node.output)) {
       const auto next = static_cast<std::size_t>(readers.front());
-      if (auto with_norm = node.op->FoldedWith(*graph.nodes()[next].op)) {
+      const bool is_norm = graph.nodes()[next].op->kind() == "batchnorm";
+      if (auto with_norm = is_norm ? node.op->FoldedWith(*graph.nodes()[next].op) : nullptr) {
         FoldParameters(node, graph.nodes()[next], values);
         op = std::move(with_norm);
         result = graph.nodes()[next].output;

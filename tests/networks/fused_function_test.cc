@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +36,16 @@ Graph Block(Activation activation, bool normalized = true) {
 std::vector<double> OutputOf(const Graph& graph, const PlanRequest& request) {
   const auto plan = MakePlan(graph, request);
   plan->Allocate();
-  WriteParameters(*plan, DrawnParameters(graph, 7));
+  ParameterValues values = DrawnParameters(graph, 7);
+  // (a factor of each channel starts as the same number)
+  for (auto& [key, value] : values) {
+    if (!key.ends_with("/constant")) continue;
+    const std::span<float> factors = value.values<float>();
+    for (std::size_t c = 0; c < factors.size(); ++c) {
+      factors[c] = 0.25F * static_cast<float>(c) - 2;
+    }
+  }
+  WriteParameters(*plan, values);
   WriteRamp(*plan);
   plan->Run();
   for (const StageCheck& check : CheckStages(*plan)) EXPECT_TRUE(check.agrees) << check.reason;
@@ -81,6 +91,37 @@ TEST_P(FusedFunctionTest, HasAStageInTrainingAndOnOtherBackends) {
               testing::Not(testing::Contains("conv")));
   EXPECT_THAT(StagesWith(*MakePlan(graph, RequestOn("eigen", false)), layer),
               testing::ElementsAre(layer));
+}
+
+// A factor of each channel becomes part of the weights and the bias, and the addition after it part
+// of the convolution.
+TEST(FoldedFactorsTest, GiveTheResultOfSeparateStagesInInference) {
+  for (const bool bias : {false, true}) {
+    NetworkBuilder net("block", {.batch = 2, .image = {16, 12, 12}, .classes = 5});
+    const ConvLayer layer{.outputs = 16, .kernel = 3, .padding = 1, .bias = bias};
+    const ValueId first = net.Relu("relu", net.Conv("first", net.input(), layer));
+    ValueId x = net.ScaleChannels("scale", net.Conv("conv", first, layer), 0.5);
+    x = net.Add("add", x, first);
+    net.Dense("fc", net.GlobalAveragePool("mean", x), 5);
+    const Graph graph = std::move(net).Take();
+    for (const char* backend : {"onednn", "openblas", "eigen"}) {
+      PlanRequest request = RequestOn(backend, /*training=*/false);
+      EXPECT_THAT(StagesWith(*MakePlan(graph, request), "scale"), testing::ElementsAre("conv"));
+      const std::vector<double> result = OutputOf(graph, request);
+      request.fuse = false;
+      EXPECT_THAT(StagesWith(*MakePlan(graph, request), "scale"), testing::ElementsAre("scale"));
+      const std::vector<double> expected = OutputOf(graph, request);
+      ASSERT_EQ(result.size(), expected.size());
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        EXPECT_NEAR(result[i], expected[i], 1e-4 * std::abs(expected[i]) + 1e-5) << backend << i;
+      }
+    }
+    const auto fused = MakePlan(graph, RequestOn("onednn", /*training=*/false));
+    EXPECT_THAT(StagesWith(*fused, "add"), testing::ElementsAre("conv"));
+    // The factor is trained, so training has a stage for it.
+    EXPECT_THAT(StagesWith(*MakePlan(graph, RequestOn("onednn", true)), "scale"),
+                testing::Contains("scale"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Functions, FusedFunctionTest,
