@@ -133,6 +133,7 @@ void MeasureRow(const TraceMeasuring& options, bool look_for_best, RowTopdown& t
   row.hot = std::move(hot->record);
   row.cold = std::move(cold->record);
   if (row.ByReferenceLoops()) row.reason = WhyUnoptimized(backend, request);
+  row.best.reason = row.problem->logged_reason;
   if (!IsSelectable(*row.problem->op)) return;
   if (look_for_best) {
     row.best = FindAlternative(problem, kernel, options.threads);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -50,7 +51,8 @@ std::map<Arg, Tensor> TensorsFor(const Kernel& kernel, const Values& values) {
     Tensor tensor(operand.desc);
     const auto found = values.find(operand.arg);
     if (found != values.end() && operand.direction != Direction::kOut) {
-      FromDouble(found->second, operand.desc, tensor.data());
+      const auto elements = static_cast<std::size_t>(operand.desc.shape.elements());
+      FromDouble(std::span(found->second).first(elements), operand.desc, tensor.data());
     }
     tensors.emplace(operand.arg, std::move(tensor));
   }
@@ -109,11 +111,12 @@ KernelProblem::KernelProblem(std::shared_ptr<const Op> op, const Execution& exec
     }
   }
   const ElementFunction element = FindElement(op_->kind());
-  if (element != nullptr &&
-      op_->WorkOf(execution_.pass, execution_.type).macs > kMaxReferenceMacs) {
+  const bool large = op_->WorkOf(execution_.pass, execution_.type).macs > kMaxReferenceMacs;
+  const std::shared_ptr<const Op> first = large ? op_->OfFirstImage() : nullptr;
+  if (element != nullptr && large) {
     Sample(element);
   } else {
-    RunReference();
+    RunReference(first == nullptr ? op_ : first);
   }
 }
 
@@ -136,8 +139,8 @@ void KernelProblem::Sample(ElementFunction element) {
   }
 }
 
-void KernelProblem::RunReference() {
-  const std::unique_ptr<Kernel> kernel = ReferenceFor(op_, execution_);
+void KernelProblem::RunReference(const std::shared_ptr<const Op>& op) {
+  const std::unique_ptr<Kernel> kernel = ReferenceFor(op, execution_);
   std::map<Arg, Tensor> tensors = TensorsFor(*kernel, inputs_);
   std::unique_ptr<Kernel> forward;
   std::map<Arg, Tensor> forward_tensors;

@@ -36,7 +36,8 @@ class KernelProblem {
     std::vector<std::int64_t> elements;  // row-major positions, ascending
     std::vector<double> values;
   };
-  // Every element if the reference is fast enough; otherwise 512 elements, spread evenly.
+  // Every element if the reference is fast enough; otherwise 512 elements, spread evenly, or those
+  // of the first image.
   const std::vector<Expected>& expected() const { return expected_; }
 
   // Upper bound of the bytes for the values and for the memory of one kernel.
@@ -44,7 +45,8 @@ class KernelProblem {
 
  private:
   void Sample(ElementFunction element);
-  void RunReference();
+  // `op`: of all images, or of the first one.
+  void RunReference(const std::shared_ptr<const Op>& op);
 
   std::shared_ptr<const Op> op_;
   Execution execution_;

@@ -133,6 +133,11 @@ void AppendRelu(dnnl::post_ops& post_ops, float bound) {
                 bound);
 }
 
+void AppendSum(dnnl::post_ops& post_ops, float scale, std::int32_t zero_point,
+               std::optional<dnnl::memory::data_type> type) {
+  post_ops.append_sum(scale, zero_point, type.value_or(dnnl::memory::data_type::undef));
+}
+
 #if DNNL_VERSION_MAJOR < 3
 
 dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attributes,
@@ -141,8 +146,24 @@ dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attribut
   return {dst, axis, sources, Engine(), attributes};
 }
 
-void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta) {
-  post_ops.append_eltwise(1.0F, algorithm, alpha, beta);
+void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta,
+                   float scale) {
+  post_ops.append_eltwise(scale, algorithm, alpha, beta);
+}
+
+void SetScales(dnnl::primitive_attr& attributes, int argument, int mask, std::int64_t count,
+               float value) {
+  const std::vector<float> values(static_cast<std::size_t>(count), value);
+  if (argument == 0) {
+    attributes.set_output_scales(mask, values);
+  } else {
+    attributes.set_scales(argument, mask, values);
+  }
+}
+
+void SetZeroPoints(dnnl::primitive_attr& attributes, int argument, int mask, std::int64_t count) {
+  attributes.set_zero_points(argument, mask,
+                             std::vector<std::int32_t>(static_cast<std::size_t>(count), 1));
 }
 
 void AppendDepthwise(dnnl::post_ops& post_ops, dnnl::memory::dim stride, bool bias) {
@@ -201,8 +222,20 @@ dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attribut
   return {Engine(), dst, axis, sources, attributes};
 }
 
-void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta) {
+void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta,
+                   float scale) {
   post_ops.append_eltwise(algorithm, alpha, beta);
+  if (scale != 1.0F) post_ops.append_eltwise(dnnl::algorithm::eltwise_linear, scale, 0.0F);
+}
+
+void SetScales(dnnl::primitive_attr& /*attributes*/, int /*argument*/, int /*mask*/,
+               std::int64_t /*count*/, float /*value*/) {
+  throw dnnl::error(dnnl_unimplemented, "the scales of oneDNN 3 are operands");
+}
+
+void SetZeroPoints(dnnl::primitive_attr& /*attributes*/, int /*argument*/, int /*mask*/,
+                   std::int64_t /*count*/) {
+  throw dnnl::error(dnnl_unimplemented, "the zero points of oneDNN 3 are operands");
 }
 
 void AppendDepthwise(dnnl::post_ops& post_ops, dnnl::memory::dim stride, bool bias) {

@@ -5,16 +5,30 @@
 #ifndef TOPDNN_KERNELS_LIBRARY_ONEDNN_API_H_
 #define TOPDNN_KERNELS_LIBRARY_ONEDNN_API_H_
 
+#include <cstdint>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace topdnn::onednn {
 
 // The CPU engine of the process.
 const dnnl::engine& Engine();
+
+// The first implementation; `kUnoptimized`: the first one that oneDNN calls a reference. (The
+// iterator of oneDNN 2 needs the operation descriptor, so no later caller can do this.)
+template <bool kUnoptimized, typename PrimitiveDesc>
+PrimitiveDesc Chosen(PrimitiveDesc pd) {
+  if constexpr (kUnoptimized) {
+    while (std::string_view(pd.impl_info_str()).find("ref") == std::string_view::npos) {
+      if (!pd.next_impl()) throw dnnl::error(dnnl_unimplemented, "it has no reference for this");
+    }
+  }
+  return pd;
+}
 
 #if DNNL_VERSION_MAJOR < 3
 
@@ -144,34 +158,91 @@ struct OperationDesc<dnnl::softmax_backward> {
   }
 };
 
-// The descriptor of a primitive without a hint.
-template <typename Primitive, typename... Arguments>
+template <>
+struct OperationDesc<dnnl::shuffle_forward> {
+  static dnnl::shuffle_forward::desc Of(dnnl::prop_kind prop, const dnnl::memory::desc& src,
+                                        const dnnl::memory::desc& /*dst*/, int axis, int groups) {
+    return {prop, src, axis, groups};
+  }
+};
+template <>
+struct OperationDesc<dnnl::shuffle_backward> {
+  static dnnl::shuffle_backward::desc Of(const dnnl::memory::desc& diff_src,
+                                         const dnnl::memory::desc& /*diff_dst*/, int axis,
+                                         int groups) {
+    return {diff_src, axis, groups};
+  }
+};
+
+template <>
+struct OperationDesc<dnnl::prelu_forward> {
+  static dnnl::prelu_forward::desc Of(dnnl::prop_kind prop, const dnnl::memory::desc& src,
+                                      const dnnl::memory::desc& weights,
+                                      const dnnl::memory::desc& /*dst*/) {
+    return {prop, src, weights};
+  }
+};
+template <>
+struct OperationDesc<dnnl::prelu_backward> {
+  static dnnl::prelu_backward::desc Of(const dnnl::memory::desc& src,
+                                       const dnnl::memory::desc& weights,
+                                       const dnnl::memory::desc& diff_src,
+                                       const dnnl::memory::desc& diff_weights,
+                                       const dnnl::memory::desc& /*diff_dst*/) {
+    return {src, weights, diff_src, diff_weights};
+  }
+};
+
+// Whether the attributes come first, as of all primitives but a shuffle.
+template <typename Primitive>
+inline constexpr bool kAttributesFirst =
+    std::is_constructible_v<typename Primitive::primitive_desc, typename Primitive::desc,
+                            dnnl::primitive_attr, dnnl::engine>;
+
+// The descriptor of a primitive without a hint. `kUnoptimized`: of its reference implementation.
+template <typename Primitive, bool kUnoptimized = false, typename... Arguments>
 typename Primitive::primitive_desc Describe(const dnnl::primitive_attr& attributes,
                                             const Arguments&... arguments) {
-  return {OperationDesc<Primitive>::Of(arguments...), attributes, Engine()};
+  const auto desc = OperationDesc<Primitive>::Of(arguments...);
+  if constexpr (kAttributesFirst<Primitive>) {
+    return Chosen<kUnoptimized>(typename Primitive::primitive_desc(desc, attributes, Engine()));
+  } else {
+    return Chosen<kUnoptimized>(typename Primitive::primitive_desc(desc, Engine(), attributes));
+  }
 }
 
 // The descriptor of a backward primitive; `forward` is the hint.
-template <typename Primitive, typename ForwardDesc, typename... Arguments>
+template <typename Primitive, bool kUnoptimized = false, typename ForwardDesc,
+          typename... Arguments>
 typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& attributes,
                                                     const ForwardDesc& forward,
                                                     const Arguments&... arguments) {
-  return {OperationDesc<Primitive>::Of(arguments...), attributes, Engine(), forward};
+  using PrimitiveDesc = typename Primitive::primitive_desc;
+  const auto desc = OperationDesc<Primitive>::Of(arguments...);
+  if constexpr (std::is_constructible_v<PrimitiveDesc, decltype(desc), dnnl::primitive_attr,
+                                        dnnl::engine, ForwardDesc>) {
+    return Chosen<kUnoptimized>(PrimitiveDesc(desc, attributes, Engine(), forward));
+  } else {
+    return Chosen<kUnoptimized>(PrimitiveDesc(desc, Engine(), forward, attributes));
+  }
 }
 
 #else
 
-template <typename Primitive, typename... Arguments>
+template <typename Primitive, bool kUnoptimized = false, typename... Arguments>
 typename Primitive::primitive_desc Describe(const dnnl::primitive_attr& attributes,
                                             const Arguments&... arguments) {
-  return {Engine(), arguments..., attributes};
+  return Chosen<kUnoptimized>(
+      typename Primitive::primitive_desc(Engine(), arguments..., attributes));
 }
 
-template <typename Primitive, typename ForwardDesc, typename... Arguments>
+template <typename Primitive, bool kUnoptimized = false, typename ForwardDesc,
+          typename... Arguments>
 typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& attributes,
                                                     const ForwardDesc& forward,
                                                     const Arguments&... arguments) {
-  return {Engine(), arguments..., forward, attributes};
+  return Chosen<kUnoptimized>(
+      typename Primitive::primitive_desc(Engine(), arguments..., forward, attributes));
 }
 
 #endif
@@ -188,8 +259,13 @@ dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attribut
 // hard_swish only with ONNX's, because oneDNN 2 has no others.
 std::optional<dnnl::algorithm> AlgorithmOfFunction(std::string_view name);
 
-// Appends an element-wise function to the post-operations.
-void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta);
+// Appends an element-wise function to the post-operations; oneDNN 3 has no scale of its result.
+void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta,
+                   float scale = 1.0F);
+
+// Appends the addition of the scaled earlier content of dst, read in this type.
+void AppendSum(dnnl::post_ops& post_ops, float scale, std::int32_t zero_point,
+               std::optional<dnnl::memory::data_type> type);
 
 // Appends a ReLU to the post-operations. Bound 0: none.
 void AppendRelu(dnnl::post_ops& post_ops, float bound);
@@ -203,6 +279,13 @@ void ScaleResult(dnnl::primitive_attr& attributes, dnnl::post_ops& post_ops, flo
 // Multiplies the sums of each channel of dst, with their bias, by its own factor. Throws
 // dnnl::error for oneDNN 3, which adds the bias after the factors.
 void ScaleSums(dnnl::primitive_attr& attributes, const std::vector<float>& factors);
+
+// Multiplies an operand, or with argument 0 the sums of each element of dst, by `count` factors of
+// this value; and subtracts zero points of 1 from an operand. Throws dnnl::error for oneDNN 3,
+// where a program gives them as further operands.
+void SetScales(dnnl::primitive_attr& attributes, int argument, int mask, std::int64_t count,
+               float value);
+void SetZeroPoints(dnnl::primitive_attr& attributes, int argument, int mask, std::int64_t count);
 
 dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc);
 dnnl::memory::data_type TypeOf(const dnnl::memory::desc& desc);

@@ -178,8 +178,8 @@ class Op {
   // This operation with `next` applied to its result in the same kernel, or nullptr. A planner may
   // try such a fusion. The backward passes stay those of the two operations.
   virtual std::shared_ptr<const Op> FusedWith(const Op& next) const;
-  // This operation with the batch normalization `next` folded into its weights and bias
-  // (kernels/batchnorm/fold.h), or nullptr. Only inference may fold.
+  // This operation with `next`, a batch normalization or a constant factor of each channel, folded
+  // into its weights and bias (kernels/batchnorm/fold.h), or nullptr. Only inference may fold.
   virtual std::shared_ptr<const Op> FoldedWith(const Op& next) const;
   // This operation and the layer `next`, which reads its result and has parameters of its own, in
   // one kernel; or nullptr. In the result, the parameters of `next` have index 1. Only inference
@@ -204,6 +204,9 @@ class Op {
   // first element, by source. Empty: it does not (every operation except a concatenation).
   virtual std::vector<std::int64_t> SourcePlaces() const { return {}; }
   virtual SourceUse source_use() const { return SourceUse::kOther; }
+  // The same on the first index of dimension 0 alone, whose results are the first ones of this
+  // operation; or nullptr. A check of a large problem uses it if no function gives single elements.
+  virtual std::shared_ptr<const Op> OfFirstImage() const { return nullptr; }
 
   // The upper bound of the ReLU that the operation applies last, 0 for a ReLU without a bound.
   // Nothing: no ReLU is last.

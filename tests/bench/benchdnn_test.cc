@@ -39,9 +39,11 @@ std::string Translated(const TraceRow& row) {
   const auto result = ProblemOf(row);
   if (const auto* none = std::get_if<NoProblem>(&result)) return none->reason;
   const auto& problem = std::get<TracedProblem>(result);
-  return fmt::format("{}/{} {} {}", problem.op->kind(), problem.op->Problem(),
-                     NameOf(problem.execution.pass),
-                     SettledProblem{problem.execution, problem.layouts, problem.algorithm}.Words());
+  const std::string words =
+      SettledProblem{problem.execution, problem.layouts, problem.algorithm}.Words();
+  const std::string text = fmt::format("{}/{} {} {}", problem.op->kind(), problem.op->Problem(),
+                                       NameOf(problem.execution.pass), words);
+  return problem.logged_reason.empty() ? text : text + " " + problem.logged_reason;
 }
 
 using Files = std::map<std::string, std::string>;
@@ -351,8 +353,8 @@ TEST(BenchdnnTest, AWidthWithoutExtentsIsTheHeight) {
             One("--pool --dir=FWD_I mb1ic8_ih3oh3_kh3ph1_dh2"));
 }
 
-// The line of every row that topdnn measures, in the real logs and in topdnn's own, reads back as
-// the same problem.
+// The line of every row that is an operation of topdnn, in the real logs and in topdnn's own, reads
+// back as the same problem.
 TEST(BenchdnnTest, RowsOfLogsReadBackFromTheirLines) {
   std::size_t lines = 0;
   for (const auto& log :
@@ -362,7 +364,8 @@ TEST(BenchdnnTest, RowsOfLogsReadBackFromTheirLines) {
     reader.Add(std::string{std::istreambuf_iterator<char>(file), {}});
     for (const TraceRow& row : reader.Finish().rows) {
       const auto problem = ProblemOf(row);
-      if (!std::holds_alternative<TracedProblem>(problem)) continue;
+      const auto* const traced = std::get_if<TracedProblem>(&problem);
+      if (traced == nullptr || !traced->logged_reason.empty()) continue;
       const BenchdnnLine line = BenchdnnLineOf(row);
       ASSERT_THAT(line.reason, "") << row.problem;
       EXPECT_EQ(One(line.text), Translated(row)) << line.text;
@@ -391,12 +394,13 @@ TEST(BenchdnnTest, ProblemsReadBackFromTheirLines) {
         const std::vector<TraceRow> rows = Rows(line.text);
         ASSERT_EQ(rows.size(), 1u) << line.text;
         const auto read = ProblemOf(rows.front());
-        if (std::holds_alternative<NoProblem>(read)) {
+        const auto* const same = std::get_if<TracedProblem>(&read);
+        if (same == nullptr || !same->logged_reason.empty()) {
           // A log's rounding to whole numbers is not always known.
           EXPECT_EQ(type, DataType::kU8) << line.text;
           continue;
         }
-        const auto& again = std::get<TracedProblem>(read);
+        const TracedProblem& again = *same;
         EXPECT_EQ(again.execution.pass, pass) << line.text;
         EXPECT_EQ(again.execution.type, type) << line.text;
         // (a log has no mode for operations without passes, and a pooling over any axes is

@@ -31,8 +31,8 @@ constexpr const char* kConvolution =
     "wei_f32::blocked:abcd:f0 bia_undef::undef::f0 dst_f32::blocked:abcd:f0,,"
     "alg:convolution_direct,mb2_ic16oc32_ih14oh14kh3sh1dh0ph1_iw14ow14kw3sw1dw0pw1,1.5\n";
 constexpr const char* kUnknown =
-    "onednn_verbose,exec,cpu,shuffle,ref:any,forward_training,data_f32::blocked:abcd:f0,,"
-    "axis:1 group:4,2x16x28x28,0.25\n";
+    "onednn_verbose,exec,cpu,rnn,ref:any,forward_inference,src_layer_f32::blocked:abc:f0,,"
+    "alg:vanilla_rnn,l1t2mb3sic4slc4dhc4dic4,0.25\n";
 
 class TraceCommandTest : public testing::Test {
  protected:
@@ -55,7 +55,7 @@ TEST_F(TraceCommandTest, EachRowIsMeasuredOrHasAReason) {
       BoundedProgram() + " trace a.log --threads 1 --seconds 0.001 --json t.json --save set.txt");
   ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("4 primitives of 3 kinds in 5 lines"),
-                                    HasSubstr("topdnn has no kernels for shuffle"),
+                                    HasSubstr("topdnn has no kernels for rnn"),
                                     HasSubstr("93.3 % of the framework's time"),
                                     HasSubstr("13.3 % of it in reord")));
   const nlohmann::json trace = ReadJson(folder_.path() / "t.json");
@@ -90,7 +90,7 @@ TEST_F(TraceCommandTest, EachRowIsMeasuredOrHasAReason) {
   const nlohmann::json& shuffle = trace["rows"][2];
   EXPECT_TRUE(shuffle["measured_seconds"].is_null());
   EXPECT_TRUE(shuffle["best_seconds"].is_null());
-  EXPECT_EQ(shuffle["reason"], "topdnn has no kernels for shuffle");
+  EXPECT_EQ(shuffle["reason"], "topdnn has no kernels for rnn");
   EXPECT_NEAR(shuffle["framework_seconds"].get<double>(), 0.00025, 1e-12);
 
   const Outcome again =

@@ -29,7 +29,8 @@ std::string TranslateFields(const std::string& fields) {
   const auto& problem = std::get<TracedProblem>(result);
   std::string text = std::string(problem.op->kind()) + "/" + problem.op->Problem() + " " +
                      std::string(NameOf(problem.execution.pass)) + " ";
-  return text + SettledProblem{problem.execution, problem.layouts, problem.algorithm}.Words();
+  text += SettledProblem{problem.execution, problem.layouts, problem.algorithm}.Words();
+  return problem.logged_reason.empty() ? text : text + ", because " + problem.logged_reason;
 }
 
 }  // namespace topdnn

@@ -23,7 +23,7 @@ void PrintTo(const TranslatedCase& one, std::ostream* out);
 inline const std::string kImageFields = "_f32::blocked:aBcd16b:f0 ";
 inline const std::string kMatrixFields = "_f32::blocked:ab:f0 ";
 
-// "conv/n2... forward type=f32 mode=train src=abcd", or the reason.
+// "conv/n2... forward type=f32 mode=train src=abcd", or the reason; for the primitive itself both.
 std::string TranslateFields(const std::string& fields);
 
 }  // namespace topdnn

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "bench/log/read/function_names.h"
+#include "bench/log/translate/logged_translator.h"
 #include "kernels/op/registrations.h"
 
 namespace topdnn {
@@ -92,9 +93,9 @@ std::vector<double> ParsePostOpNumbers(std::string_view text) {
 
 // The operations of which topdnn defines the result in whole numbers. Other operations round it in
 // a way that is not known.
-constexpr std::string_view kWholeNumberKinds[] = {"conv",   "inner_product", "gemm", "add",
-                                                  "concat", "pool",          "relu", "bounded_relu",
-                                                  "resize", "reorder"};
+constexpr std::string_view kWholeNumberKinds[] = {
+    "conv", "inner_product", "gemm",   "add",     "concat",   "pool",
+    "relu", "bounded_relu",  "resize", "reorder", "primitive"};
 
 bool IsWhole(DataType type) { return type == DataType::kU8 || type == DataType::kS8; }
 
@@ -359,14 +360,12 @@ TranslatorRegistration::TranslatorRegistration(std::string_view primitive, Trans
   translators.Add(std::string(primitive), translator);
 }
 
-std::variant<TracedProblem, NoProblem> ProblemOf(const TraceRow& row) {
-  const Translator* translator = translators.Find(row.primitive);
-  if (row.engine != "cpu") return NoProblem{fmt::format("it ran on the engine {}", row.engine)};
-  if (translator == nullptr) {
-    return NoProblem{fmt::format("topdnn has no kernels for {}", row.primitive)};
-  }
+namespace {
+
+// What `translate` makes of the row, or why it makes nothing.
+std::variant<TracedProblem, NoProblem> Translated(const TraceRow& row, Translator translate) {
   try {
-    TracedProblem problem = (*translator)(RowReader(row));
+    TracedProblem problem = translate(RowReader(row));
     if (std::string reason = Missing(problem); !reason.empty()) return NoProblem{std::move(reason)};
     return problem;
   } catch (const NotTranslated& error) {
@@ -376,6 +375,24 @@ std::variant<TracedProblem, NoProblem> ProblemOf(const TraceRow& row) {
   } catch (const std::overflow_error& error) {
     return NoProblem{error.what()};
   }
+}
+
+}  // namespace
+
+std::variant<TracedProblem, NoProblem> ProblemOf(const TraceRow& row) {
+  if (row.engine != "cpu") return NoProblem{fmt::format("it ran on the engine {}", row.engine)};
+  const Translator* translator = translators.Find(row.primitive);
+  std::variant<TracedProblem, NoProblem> problem =
+      translator == nullptr ? NoProblem{fmt::format("topdnn has no kernels for {}", row.primitive)}
+                            : Translated(row, *translator);
+  if (std::holds_alternative<TracedProblem>(problem)) return problem;
+  std::variant<TracedProblem, NoProblem> logged = Translated(row, LoggedProblemOf);
+  if (auto* found = std::get_if<TracedProblem>(&logged)) {
+    found->logged_reason = std::get<NoProblem>(problem).reason;
+    return logged;
+  }
+  // (what is wrong with a row is better than that topdnn has no such operation)
+  return translator == nullptr && !row.tensors.empty() ? logged : problem;
 }
 
 }  // namespace topdnn

@@ -29,7 +29,10 @@ struct TracedProblem {
   std::shared_ptr<const Op> op;
   Execution execution;
   std::map<Arg, Layout> layouts;  // without those that no tag describes
-  std::string algorithm;          // KernelRequest::algorithm
+  std::string algorithm = {};     // KernelRequest::algorithm
+  // Why it is the primitive itself (kernels/logged/), of which topdnn has no other variants; empty
+  // for an operation of topdnn.
+  std::string logged_reason = {};
 };
 
 struct NoProblem {

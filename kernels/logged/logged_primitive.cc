@@ -1,0 +1,115 @@
+#include "kernels/logged/logged_primitive.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/tensor/extents.h"
+
+namespace topdnn {
+
+namespace {
+
+bool IsProduct(const LoggedPrimitive& primitive) {
+  return primitive.name == "convolution" || primitive.name == "deconvolution" ||
+         primitive.name == "inner_product" || primitive.name == "matmul";
+}
+
+}  // namespace
+
+LoggedOp::LoggedOp(LoggedPrimitive primitive, const Execution& execution)
+    : primitive_(std::move(primitive)), execution_(execution) {
+  constexpr int kMostDimensions = 12;  // DNNL_MAX_NDIMS
+  for (const Operand& operand : primitive_.operands) {
+    CheckExtents(primitive_.name, operand.shape);
+    if (operand.shape.rank() <= kMostDimensions) continue;
+    throw std::invalid_argument(fmt::format("{} of {}: oneDNN has at most {} dimensions",
+                                            NameOf(operand.arg), operand.shape.ToString(),
+                                            kMostDimensions));
+  }
+}
+
+std::string LoggedOp::Problem() const {
+  std::string text = fmt::format("{}_{}", primitive_.name, primitive_.problem);
+  for (const std::string& part : {primitive_.algorithm, primitive_.attributes}) {
+    if (!part.empty()) text += "_" + part;
+  }
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text;
+}
+
+std::vector<Operand> LoggedOp::Operands(const Execution& execution) const {
+  return execution.pass == execution_.pass ? primitive_.operands : std::vector<Operand>();
+}
+
+// The weights of one output: those of all inputs of its group.
+std::int64_t LoggedOp::SumLength() const {
+  for (const Operand& operand : primitive_.operands) {
+    if (operand.arg != Arg::kWeights && operand.arg != Arg::kDiffWeights) continue;
+    const Shape& weights = operand.shape;
+    if (primitive_.name == "matmul") return weights[weights.rank() - 2];
+    const bool grouped = static_cast<std::size_t>(weights.rank()) == primitive_.strides.size() + 3;
+    return weights.elements() / weights[0] / (grouped ? weights[1] : 1);
+  }
+  return 1;
+}
+
+float LoggedOp::ScaleOfSums() const {
+  constexpr double kOneProduct = 37 * 37;  // the deviation of two uniform numbers of 7 bits
+  const double sums = kOneProduct * std::sqrt(static_cast<double>(SumLength()));
+  return static_cast<float>(std::exp2(-std::ceil(std::log2(sums / 32))));
+}
+
+Work LoggedOp::WorkOf(Pass pass, DataType type) const {
+  Work work;
+  const Execution execution{pass, execution_.training, type};
+  std::int64_t results = 0;
+  std::int64_t products = 0;  // results of a forward pass
+  for (const Operand& operand : Operands(execution)) {
+    if (operand.direction != Direction::kIn) results += operand.shape.elements();
+    if (operand.arg == Arg::kDst || operand.arg == Arg::kDiffDst) {
+      products = operand.shape.elements();
+    }
+  }
+  if (primitive_.inner_dst.rank() > 0) products = primitive_.inner_dst.elements();
+  if (IsProduct(primitive_)) work.macs = products * SumLength();
+  work.flops = 2 * work.macs + results * static_cast<std::int64_t>(primitive_.post_ops.size() +
+                                                                   (IsProduct(primitive_) ? 0 : 1));
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, execution);
+  return work;
+}
+
+std::shared_ptr<const Op> LoggedOp::OfFirstImage() const {
+  if (execution_.pass != Pass::kForward) return nullptr;
+  LoggedPrimitive first = primitive_;
+  for (Operand& operand : first.operands) {
+    const bool image = operand.arg.role == Arg::kSrc || operand.arg == Arg::kDst;
+    const bool matrices = primitive_.name == "matmul" && operand.shape.rank() > 2;
+    if (!image && !matrices) continue;
+    std::vector<std::int64_t> extents = operand.shape.extents();
+    extents[0] = 1;
+    operand.shape = Shape(std::move(extents));
+  }
+  if (first.inner_dst.rank() > 0) {
+    std::vector<std::int64_t> extents = first.inner_dst.extents();
+    extents[0] = 1;
+    first.inner_dst = Shape(std::move(extents));
+  }
+  return std::make_shared<LoggedOp>(std::move(first), execution_);
+}
+
+std::int64_t LoggedOp::AccumulationLength(Pass pass) const {
+  if (primitive_.name == "shuffle") return 0;
+  std::int64_t longest = SumLength();
+  // A gradient of parameters is a sum over all elements.
+  for (const Operand& operand : primitive_.operands) {
+    if (pass != Pass::kForward) longest = std::max(longest, operand.shape.elements());
+  }
+  return longest;
+}
+
+}  // namespace topdnn
