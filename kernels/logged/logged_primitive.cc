@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "kernels/tensor/extents.h"
@@ -22,14 +21,7 @@ bool IsProduct(const LoggedPrimitive& primitive) {
 
 LoggedOp::LoggedOp(LoggedPrimitive primitive, const Execution& execution)
     : primitive_(std::move(primitive)), execution_(execution) {
-  constexpr int kMostDimensions = 12;  // DNNL_MAX_NDIMS
-  for (const Operand& operand : primitive_.operands) {
-    CheckExtents(primitive_.name, operand.shape);
-    if (operand.shape.rank() <= kMostDimensions) continue;
-    throw std::invalid_argument(fmt::format("{} of {}: oneDNN has at most {} dimensions",
-                                            NameOf(operand.arg), operand.shape.ToString(),
-                                            kMostDimensions));
-  }
+  for (const Operand& operand : primitive_.operands) CheckExtents(primitive_.name, operand.shape);
 }
 
 std::string LoggedOp::Problem() const {

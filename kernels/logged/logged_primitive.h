@@ -5,6 +5,7 @@
 #ifndef TOPDNN_KERNELS_LOGGED_LOGGED_PRIMITIVE_H_
 #define TOPDNN_KERNELS_LOGGED_LOGGED_PRIMITIVE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,16 +32,19 @@ struct LoggedPostOp {
 // A factor of an operand, or what is subtracted from it: one for all elements, or, by the mask, for
 // each index of some dimensions.
 struct LoggedFactor {
-  Arg of;  // kSrc, kSum (the second source), kWeights, kDst; of the sums of oneDNN 2: kScratch
+  std::optional<Arg>
+      of;  // kSrc, kSum (the second source), kWeights, kDst; absent: a product's sums
   int mask;
 };
+
+inline constexpr std::size_t kMostDimensions = 12;  // DNNL_MAX_NDIMS
 
 struct LoggedPrimitive {
   std::string name;       // "convolution"
   std::string algorithm;  // "convolution_direct"; or empty
   std::string problem;    // of the log
   std::string attributes;
-  std::vector<Operand> operands;
+  std::vector<Operand> operands;  // of at most kMostDimensions
   std::vector<std::int64_t> strides, dilations, pad_before, pad_after;  // by spatial axis
   std::vector<std::int64_t> kernel;                                     // of a pooling
   float alpha = 0, beta = 0;                                            // of an eltwise
@@ -54,7 +58,7 @@ struct LoggedPrimitive {
 
 class LoggedOp : public Op {
  public:
-  // Throws std::invalid_argument for extents below 1 and for too many dimensions.
+  // Throws std::invalid_argument for extents below 1.
   LoggedOp(LoggedPrimitive primitive, const Execution& execution);
 
   const LoggedPrimitive& primitive() const { return primitive_; }

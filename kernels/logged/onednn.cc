@@ -27,8 +27,8 @@ using Hint = dnnl::prop_kind;
 
 constexpr float kEpsilon = 1e-5F;  // a log has none, and it does not change the time
 
-// By oneDNN's name.
-std::optional<dnnl::algorithm> AlgorithmOf(const std::string& name) {
+// By oneDNN's name. Throws dnnl::error for an unknown one.
+dnnl::algorithm AlgorithmOf(const std::string& name) {
   using dnnl::algorithm;
   static const auto* const algorithms = [] {
     auto* named = new std::map<std::string, algorithm>();
@@ -77,13 +77,8 @@ std::optional<dnnl::algorithm> AlgorithmOf(const std::string& name) {
     return named;
   }();
   const auto found = algorithms->find(name);
-  return found == algorithms->end() ? std::nullopt : std::optional(found->second);
-}
-
-dnnl::algorithm NeedAlgorithm(const std::string& name) {
-  const auto algorithm = AlgorithmOf(name);
-  if (!algorithm) throw dnnl::error(dnnl_unimplemented, "no such algorithm");
-  return *algorithm;
+  if (found == algorithms->end()) throw dnnl::error(dnnl_unimplemented, "no such algorithm");
+  return found->second;
 }
 
 // The place of a role among the arguments of a primitive.
@@ -112,7 +107,7 @@ int ArgumentOf(const LoggedPrimitive& primitive, Arg arg) {
 
 // The elements of dst that have a factor of their own.
 std::int64_t FactorsOf(const LoggedPrimitive& primitive, const LoggedFactor& factor) {
-  const Arg of = factor.of == Arg::kScratch ? Arg(Arg::kDst) : factor.of;
+  const Arg of = factor.of.value_or(Arg::kDst);
   std::int64_t factors = 1;
   for (const Operand& operand : primitive.operands) {
     for (int d = 0; operand.arg == of && d < operand.shape.rank(); ++d) {
@@ -134,12 +129,12 @@ class Builder {
         attributes_(onednn::Attributes()) {
     AddPostOps();
     for (const LoggedFactor& factor : primitive_.scales) {
-      const int argument = factor.of == Arg::kScratch ? 0 : ArgumentOf(primitive_, factor.of);
+      const int argument = factor.of ? ArgumentOf(primitive_, *factor.of) : 0;
       onednn::SetScales(attributes_, argument, factor.mask, FactorsOf(primitive_, factor),
-                        factor.of == Arg::kScratch ? op_.ScaleOfSums() : 0.5F);
+                        factor.of ? 0.5F : op_.ScaleOfSums());
     }
     for (const LoggedFactor& factor : primitive_.zero_points) {
-      onednn::SetZeroPoints(attributes_, ArgumentOf(primitive_, factor.of), factor.mask,
+      onednn::SetZeroPoints(attributes_, ArgumentOf(primitive_, factor.of.value()), factor.mask,
                             FactorsOf(primitive_, factor));
     }
   }
@@ -188,11 +183,11 @@ class Builder {
                                          : std::nullopt);
           break;
         case LoggedPostOp::Kind::kEltwise:
-          onednn::AppendEltwise(post_ops, NeedAlgorithm(one.algorithm), one.alpha, one.beta,
+          onednn::AppendEltwise(post_ops, AlgorithmOf(one.algorithm), one.alpha, one.beta,
                                 one.scale);
           break;
         case LoggedPostOp::Kind::kBinary:
-          post_ops.append_binary(NeedAlgorithm(one.algorithm), Of(IndexedSrc(index)));
+          post_ops.append_binary(AlgorithmOf(one.algorithm), Of(IndexedSrc(index)));
           break;
         case LoggedPostOp::Kind::kPrelu: {
           int mask = 0;
@@ -234,7 +229,7 @@ class Builder {
                       : onednn::DescribeBackward<Primitive>(attributes_, arguments...);
   }
 
-  dnnl::algorithm Algorithm() const { return NeedAlgorithm(primitive_.algorithm); }
+  dnnl::algorithm Algorithm() const { return AlgorithmOf(primitive_.algorithm); }
   Hint Forward() const { return onednn::ForwardKind(request_); }
 
   // The result before a depthwise convolution has any layout.

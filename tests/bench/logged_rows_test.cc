@@ -208,6 +208,12 @@ TEST(LoggedRowsTest, WhatIsNotKnownHasAReason) {
   EXPECT_THAT(TranslateFields("shuffle,ref:any,forward_inference,data_f32::blocked:abc:f0,,"
                               "axis:1 group:4,2x8x2x3"),
               HasSubstr("has other dimensions"));
+  const std::string many =
+      "2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2x2";
+  EXPECT_THAT(TranslateFields("shuffle,ref:any,forward_inference,data_f32::any:any:f0,,"
+                              "axis:1 group:2," +
+                              many),
+              HasSubstr("more dimensions"));
 }
 
 }  // namespace

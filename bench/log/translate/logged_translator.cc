@@ -87,6 +87,7 @@ class LoggedReader {
   bool forward() const { return row_.pass() == Pass::kForward; }
 
   void Add(Arg arg, Direction direction, const Extents& shape, DataType type) {
+    if (shape.size() > kMostDimensions) throw NotTranslated("more dimensions than oneDNN has");
     primitive_.operands.push_back({arg, direction, Shape(shape), type});
   }
 
@@ -319,7 +320,7 @@ class LoggedReader {
       if (name == "attr-post-ops") {
         for (const std::string_view one : SplitText(rest, "+")) AddPostOp(one);
       } else if (name == "attr-oscale") {
-        primitive_.scales.push_back({Arg::kScratch, NumberIn<int>(rest.substr(0, rest.find(':')))});
+        primitive_.scales.push_back({std::nullopt, NumberIn<int>(rest.substr(0, rest.find(':')))});
       } else if (name == "attr-scales") {
         primitive_.scales = FactorsIn(rest);
       } else if (name == "attr-zero-points") {
@@ -353,13 +354,13 @@ class LoggedReader {
   // oneDNN 3 has a scale of each operand of a product, and oneDNN 2 one of its sums.
   void ScaleSumsOfProducts() {
     const bool product = primitive_.name != "binary";
-    if (!product || primitive_.scales.empty() || primitive_.scales[0].of == Arg::kScratch) return;
+    if (!product || primitive_.scales.empty() || !primitive_.scales[0].of) return;
     int mask = 0;
     for (const LoggedFactor& factor : primitive_.scales) {
       if (factor.of != Arg::kWeights || factor.mask == 0) continue;
       mask = primitive_.name == "matmul" ? factor.mask : 1 << 1;
     }
-    primitive_.scales = {{Arg::kScratch, mask}};
+    primitive_.scales = {{std::nullopt, mask}};
   }
 
   // The dimensions of dst of which the mask has the bits; the others are 1.
