@@ -238,9 +238,11 @@ class LoggedReader {
     }
     Extents dst;
     for (int d = 0; d < shapes[0].rank(); ++d) {
-      const auto [least, most] = std::minmax(shapes[0][d], shapes[1][d]);
-      if (least != most && least != 1) throw NotTranslated("extents that do not match");
-      dst.push_back(most);
+      const std::int64_t first = shapes[0][d], second = shapes[1][d];
+      if (first != second && first != 1 && second != 1) {
+        throw NotTranslated("extents that do not match");
+      }
+      dst.push_back(std::max(first, second));
     }
     Add(Arg::kSrc, Direction::kIn, shapes[0].extents(), row_.Tensor("src", 0));
     Add(Arg::kSum, Direction::kIn, shapes[1].extents(), row_.Tensor("src", 1));
