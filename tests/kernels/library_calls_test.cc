@@ -18,6 +18,7 @@
 
 #include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
+#include "kernels/logged/logged_primitive.h"
 #include "kernels/op/problem.h"
 #include "kernels/reorder/reorder.h"
 #include "tests/kernels/kernel_check.h"
@@ -71,8 +72,9 @@ void cblas_sgemv(CBLAS_ORDER order, CBLAS_TRANSPOSE trans, blasint m, blasint n,
 namespace topdnn {
 namespace {
 
-// A problem of each kind and more: those of the set "smoke", a reorder, and some that oneDNN lacks,
-// which its backend must refuse instead of computing them by topdnn's loops.
+// A problem of each kind and more: those of the set "smoke", a reorder, a logged primitive, and
+// some that oneDNN lacks, which its backend must refuse instead of computing them by topdnn's
+// loops.
 std::vector<std::shared_ptr<const Op>> Problems() {
   std::vector<std::shared_ptr<const Op>> ops;
   std::ifstream file(TOPDNN_SOURCE_DIR "/bench/problems/smoke.txt");
@@ -85,7 +87,15 @@ std::vector<std::shared_ptr<const Op>> Problems() {
                               "interpolate/linear2x3x9x20_to2x3x18x40_scale1x1x2x2_asymmetric"}) {
     ops.push_back(ParseProblem(lacking));
   }
-  ops.push_back(std::make_shared<ReorderOp>(Shape{2, 16, 8, 8}, DataType::kF32, DataType::kF32));
+  const Shape shape{2, 16, 8, 8};
+  ops.push_back(std::make_shared<ReorderOp>(shape, DataType::kF32, DataType::kF32));
+  LoggedPrimitive shuffle;
+  shuffle.name = "shuffle";
+  shuffle.operands = {{Arg::kSrc, Direction::kIn, shape, DataType::kF32},
+                      {Arg::kDst, Direction::kOut, shape, DataType::kF32}};
+  shuffle.axis = 1;
+  shuffle.groups = 4;
+  ops.push_back(std::make_shared<LoggedOp>(std::move(shuffle), Execution()));
   return ops;
 }
 

@@ -100,7 +100,8 @@ TEST(FoldedFactorsTest, GiveTheResultOfSeparateStagesInInference) {
     NetworkBuilder net("block", {.batch = 2, .image = {16, 12, 12}, .classes = 5});
     const ConvLayer layer{.outputs = 16, .kernel = 3, .padding = 1, .bias = bias};
     const ValueId first = net.Relu("relu", net.Conv("first", net.input(), layer));
-    ValueId x = net.ScaleChannels("scale", net.Conv("conv", first, layer), 0.5);
+    const ValueId second = net.Relu("relu2", net.Conv("second", first, layer));
+    ValueId x = net.ScaleChannels("scale", net.Conv("conv", second, layer), 0.5);
     x = net.Add("add", x, first);
     net.Dense("fc", net.GlobalAveragePool("mean", x), 5);
     const Graph graph = std::move(net).Take();
