@@ -30,9 +30,9 @@ constexpr const char* kConvolutionLog =
     "onednn_verbose,exec,cpu,convolution,jit:avx2,forward_training,src_f32::blocked:abcd:f0 "
     "wei_f32::blocked:abcd:f0 bia_undef::undef::f0 dst_f32::blocked:abcd:f0,,"
     "alg:convolution_direct,mb2_ic16oc32_ih14oh14kh3sh1dh0ph1_iw14ow14kw3sw1dw0pw1,1.5\n";
-constexpr const char* kShuffleLog =
-    "onednn_verbose,exec,cpu,shuffle,ref:any,forward_training,data_f32::blocked:abcd:f0,,"
-    "axis:1 group:4,2x16x28x28,0.25\n";
+constexpr const char* kUnmeasuredLog =
+    "onednn_verbose,exec,cpu,rnn,ref:any,forward_inference,src_layer_f32::blocked:abc:f0,,"
+    "alg:vanilla_rnn,l1t2mb3sic4slc4dhc4dic4,0.25\n";
 
 MeasuredTrace MeasuredLog(const std::string& log, const RowCounting& counting) {
   TraceReader reader;
@@ -52,7 +52,7 @@ TEST(RowTopdownTest, IsThatOfThePmu) {
   const OpenedPerf opened = OpenTimedPmu();
   ASSERT_TRUE(opened.source) << opened.availability.reason;
   const MeasuredTrace trace =
-      MeasuredLog(std::string(kConvolutionLog) + kShuffleLog,
+      MeasuredLog(std::string(kConvolutionLog) + kUnmeasuredLog,
                   {.sources = {opened.source.get()}, .table = &FindTopdownTable("zen4")});
   ASSERT_EQ(trace.rows.size(), 2u);
   ASSERT_TRUE(trace.rows[0].hot) << trace.rows[0].reason;
@@ -107,7 +107,7 @@ TEST(RowTopdownTest, AnExactCountGivesBoundsOrAReason) {
   }
   ASSERT_TRUE(exact);
   const MeasuredTrace trace =
-      MeasuredLog(std::string(kConvolutionLog) + kShuffleLog, RowCounting::Here({exact.get()}));
+      MeasuredLog(std::string(kConvolutionLog) + kUnmeasuredLog, RowCounting::Here({exact.get()}));
   ASSERT_TRUE(trace.rows[0].hot) << trace.rows[0].reason;
   const Record& hot = *trace.rows[0].hot;
   EXPECT_GT(hot.events.at("exact/instructions").value(), 0);

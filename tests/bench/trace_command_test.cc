@@ -87,11 +87,11 @@ TEST_F(TraceCommandTest, EachRowIsMeasuredOrHasAReason) {
   EXPECT_EQ(reorder["topdnn"], "reorder/2x16x28x28_fromf32_tof32");
   EXPECT_GT(reorder["measured_seconds"].get<double>(), 0);
   EXPECT_EQ(reorder["best"], "as in the log");
-  const nlohmann::json& shuffle = trace["rows"][2];
-  EXPECT_TRUE(shuffle["measured_seconds"].is_null());
-  EXPECT_TRUE(shuffle["best_seconds"].is_null());
-  EXPECT_EQ(shuffle["reason"], "topdnn has no kernels for rnn");
-  EXPECT_NEAR(shuffle["framework_seconds"].get<double>(), 0.00025, 1e-12);
+  const nlohmann::json& unknown = trace["rows"][2];
+  EXPECT_TRUE(unknown["measured_seconds"].is_null());
+  EXPECT_TRUE(unknown["best_seconds"].is_null());
+  EXPECT_EQ(unknown["reason"], "topdnn has no kernels for rnn");
+  EXPECT_NEAR(unknown["framework_seconds"].get<double>(), 0.00025, 1e-12);
 
   const Outcome again =
       Run(BoundedProgram() + " bench --problems set.txt --threads 1 --benchmark_min_time=0.0001");
