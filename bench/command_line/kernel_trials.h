@@ -57,6 +57,9 @@ std::optional<std::string> TryKernel(const KernelRequest& request, Kernel& kerne
 // before MakeKernel (kernels/kernel/registry.h) returns it in this process. A kernel that does not
 // work is one line on standard error, once.
 void TryKernelsOfLibraries();
+// For a command that runs no kernel: only what earlier trials found counts.
+void UseKnownTrialsOnly();
+
 // While it exists, a kernel of a plan's stage that crashes or hangs although its trial was good
 // starts the program again: the same command line, without this kernel.
 class RestartAtSuddenEnd {
@@ -66,9 +69,6 @@ class RestartAtSuddenEnd {
  private:
   AtSuddenEnd restart_;
 };
-
-// For a command that runs no kernel: only what earlier trials found counts.
-void UseKnownTrialsOnly();
 
 }  // namespace topdnn
 
