@@ -37,12 +37,12 @@ std::vector<double> OutputOf(const Graph& graph, const PlanRequest& request) {
   const auto plan = MakePlan(graph, request);
   plan->Allocate();
   ParameterValues values = DrawnParameters(graph, 7);
-  // (a factor of each channel starts as the same number)
+  // (a factor of each channel and a bias start as the same number)
   for (auto& [key, value] : values) {
-    if (!key.ends_with("/constant")) continue;
-    const std::span<float> factors = value.values<float>();
-    for (std::size_t c = 0; c < factors.size(); ++c) {
-      factors[c] = 0.25F * static_cast<float>(c) - 2;
+    if (!key.ends_with("/constant") && !key.ends_with("/bias")) continue;
+    const std::span<float> numbers = value.values<float>();
+    for (std::size_t c = 0; c < numbers.size(); ++c) {
+      numbers[c] = 0.25F * static_cast<float>(c) - 2;
     }
   }
   WriteParameters(*plan, values);
