@@ -144,6 +144,7 @@ TEST(KernelTrials, AFaultOfALaterRunIsRememberedForTheLibraryAlone) {
   EXPECT_EQ(later.KnownFault("onednn", "kernel"), "it crashed");
   EXPECT_EQ(later.KnownFault("onednn", "other"), "");
   EXPECT_EQ(later.KnownFault("mine", "third"), "");
+  EXPECT_EQ(later.KnownFault("onednn", "third"), "");
   EXPECT_FALSE(KernelTrials(cache, "another").HasFaults());
 }
 
