@@ -43,7 +43,7 @@ TEST(ExactWaiting, AnImbalanceOfKnownSize) {
     const double f = static_cast<double>(factor);
     // In units of kSteps: the shares take 1 + f, the team f, all 2 f. A neighbour slows one thread
     // more than the other, or one of the halves, so the try with the smallest error counts.
-    constexpr int kTries = 10;
+    constexpr int kTries = 20;
     double error = 1e9, team = 0;
     for (int k = 0; k < kTries && error > 0.05; ++k) {
       TeamTicks ticks;
