@@ -38,7 +38,7 @@ void WorkFor(std::int64_t steps) {
 TEST(ExactWaiting, AnImbalanceOfKnownSize) {
   if (const Availability can = ExactCounter::Probe(); !can.works) GTEST_SKIP() << can.reason;
   // (long enough that translating libgomp's code, about 2 ms, does not matter)
-  constexpr std::int64_t kSteps = 100'000'000;
+  constexpr std::int64_t kSteps = 50'000'000;
   for (const std::int64_t factor : {1, 4}) {
     const double f = static_cast<double>(factor);
     // In units of kSteps: the shares take 1 + f, the team f, all 2 f. A neighbour slows one thread
