@@ -25,13 +25,6 @@ constexpr std::array<std::pair<DataType, DnnlType>, 6> kTypes = {{
     {DataType::kU8, DnnlType::u8},
 }};
 
-DnnlType ToDnnlType(DataType type) {
-  for (const auto& [data_type, dnnl_type] : kTypes) {
-    if (data_type == type) return dnnl_type;
-  }
-  throw dnnl::error(dnnl_unimplemented, "no such element type");
-}
-
 // Returns one shared descriptor for all equal ones, so that equal opaque layouts compare equal.
 std::shared_ptr<const void> Intern(const dnnl::memory::desc& desc) {
   static std::mutex mutex;
@@ -110,6 +103,13 @@ dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg, const Layout& d
   return ToMemoryDesc({operand.shape, operand.type, settled.is_any() ? default_layout : settled});
 }
 
+dnnl::memory::data_type ToDnnlType(DataType type) {
+  for (const auto& [data_type, dnnl_type] : kTypes) {
+    if (data_type == type) return dnnl_type;
+  }
+  throw dnnl::error(dnnl_unimplemented, "no such element type");
+}
+
 DataType ToDataType(dnnl::memory::data_type type) {
   for (const auto& [data_type, dnnl_type] : kTypes) {
     if (dnnl_type == type) return data_type;
@@ -161,19 +161,30 @@ Refusal RefusalOf(const KernelRequest& request, const dnnl::error& error) {
                       error.message)};
 }
 
+int ArgumentOf(Arg arg) {
+  static const std::map<Arg, int> kArguments = {{Arg::kSrc, DNNL_ARG_SRC},
+                                                {Arg::kSum, DNNL_ARG_SRC_1},
+                                                {Arg::kWeights, DNNL_ARG_WEIGHTS},
+                                                {Arg::kBias, DNNL_ARG_BIAS},
+                                                {Arg::kDst, DNNL_ARG_DST},
+                                                {Arg::kMean, DNNL_ARG_MEAN},
+                                                {Arg::kVariance, DNNL_ARG_VARIANCE},
+                                                {Arg::kScale, DNNL_ARG_SCALE},
+                                                {Arg::kShift, DNNL_ARG_SHIFT},
+                                                {Arg::kDiffSrc, DNNL_ARG_DIFF_SRC},
+                                                {Arg::kDiffWeights, DNNL_ARG_DIFF_WEIGHTS},
+                                                {Arg::kDiffBias, DNNL_ARG_DIFF_BIAS},
+                                                {Arg::kDiffDst, DNNL_ARG_DIFF_DST},
+                                                {Arg::kDiffScale, DNNL_ARG_DIFF_SCALE},
+                                                {Arg::kDiffShift, DNNL_ARG_DIFF_SHIFT}};
+  return kArguments.at(arg);
+}
+
 std::vector<PrimitiveOperand> OperandsByName(const KernelRequest& request,
                                              const dnnl::primitive_desc_base& pd) {
-  static const std::map<Arg, int> kRoles = {{Arg::kSrc, DNNL_ARG_SRC},
-                                            {Arg::kWeights, DNNL_ARG_WEIGHTS},
-                                            {Arg::kBias, DNNL_ARG_BIAS},
-                                            {Arg::kDst, DNNL_ARG_DST},
-                                            {Arg::kDiffSrc, DNNL_ARG_DIFF_SRC},
-                                            {Arg::kDiffWeights, DNNL_ARG_DIFF_WEIGHTS},
-                                            {Arg::kDiffBias, DNNL_ARG_DIFF_BIAS},
-                                            {Arg::kDiffDst, DNNL_ARG_DIFF_DST}};
   std::vector<PrimitiveOperand> operands;
   for (const Operand& operand : request.op->Operands(request.execution)) {
-    const int argument = kRoles.at(operand.arg);
+    const int argument = ArgumentOf(operand.arg);
     operands.push_back({operand.arg, operand.direction, argument,
                         pd.query_md(dnnl::query::exec_arg_md, argument)});
   }

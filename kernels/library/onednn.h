@@ -37,6 +37,8 @@ dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg, const Layout& d
 // int8 weights with compensation, workspaces). Equal descriptors give equal layouts.
 Layout ToLayout(const dnnl::memory::desc& desc);
 DataType ToDataType(dnnl::memory::data_type type);
+// Throws dnnl::error for a type that oneDNN does not have.
+dnnl::memory::data_type ToDnnlType(DataType type);
 
 // ISA of oneDNN's implementation name ("jit:avx512_core" -> "avx512"), in the spelling of
 // Kernel::isa(). For "gemm:jit" it is the widest ISA that oneDNN uses here. Empty for plain C++.
@@ -79,8 +81,12 @@ PrimitiveOperand WrittenWorkspace(const dnnl::memory::desc& desc);
 std::optional<Refusal> ReadWorkspace(const KernelRequest& request, const dnnl::memory::desc& desc,
                                      std::vector<PrimitiveOperand>& operands);
 
-// The operands of the operation in the request's pass, each in the role of the same name (kSrc:
-// DNNL_ARG_SRC). Throws std::out_of_range for an operand that has no such role.
+// The argument of a primitive in the role of the same name (kSrc: DNNL_ARG_SRC; kSum:
+// DNNL_ARG_SRC_1). Throws std::out_of_range for a role that oneDNN does not have.
+int ArgumentOf(Arg arg);
+
+// The operands of the operation in the request's pass, each in the role of the same name. Throws
+// std::out_of_range for an operand that has no such role.
 std::vector<PrimitiveOperand> OperandsByName(const KernelRequest& request,
                                              const dnnl::primitive_desc_base& pd);
 

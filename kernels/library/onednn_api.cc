@@ -134,8 +134,8 @@ void AppendRelu(dnnl::post_ops& post_ops, float bound) {
 }
 
 void AppendSum(dnnl::post_ops& post_ops, float scale, std::int32_t zero_point,
-               std::optional<dnnl::memory::data_type> type) {
-  post_ops.append_sum(scale, zero_point, type.value_or(dnnl::memory::data_type::undef));
+               dnnl::memory::data_type type) {
+  post_ops.append_sum(scale, zero_point, type);
 }
 
 #if DNNL_VERSION_MAJOR < 3

@@ -263,9 +263,9 @@ std::optional<dnnl::algorithm> AlgorithmOfFunction(std::string_view name);
 void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta,
                    float scale = 1.0F);
 
-// Appends the addition of the scaled earlier content of dst, read in this type.
+// Appends the addition of the scaled earlier content of dst, read in this type (undef: dst's).
 void AppendSum(dnnl::post_ops& post_ops, float scale, std::int32_t zero_point,
-               std::optional<dnnl::memory::data_type> type);
+               dnnl::memory::data_type type);
 
 // Appends a ReLU to the post-operations. Bound 0: none.
 void AppendRelu(dnnl::post_ops& post_ops, float bound);

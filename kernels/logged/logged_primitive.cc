@@ -77,20 +77,18 @@ Work LoggedOp::WorkOf(Pass pass, DataType type) const {
 
 std::shared_ptr<const Op> LoggedOp::OfFirstImage() const {
   if (execution_.pass != Pass::kForward) return nullptr;
+  const auto one_of = [](const Shape& shape) {
+    std::vector<std::int64_t> extents = shape.extents();
+    extents[0] = 1;
+    return Shape(std::move(extents));
+  };
   LoggedPrimitive first = primitive_;
   for (Operand& operand : first.operands) {
     const bool image = operand.arg.role == Arg::kSrc || operand.arg == Arg::kDst;
     const bool matrices = primitive_.name == "matmul" && operand.shape.rank() > 2;
-    if (!image && !matrices) continue;
-    std::vector<std::int64_t> extents = operand.shape.extents();
-    extents[0] = 1;
-    operand.shape = Shape(std::move(extents));
+    if (image || matrices) operand.shape = one_of(operand.shape);
   }
-  if (first.inner_dst.rank() > 0) {
-    std::vector<std::int64_t> extents = first.inner_dst.extents();
-    extents[0] = 1;
-    first.inner_dst = Shape(std::move(extents));
-  }
+  if (first.inner_dst.rank() > 0) first.inner_dst = one_of(first.inner_dst);
   return std::make_shared<LoggedOp>(std::move(first), execution_);
 }
 

@@ -26,7 +26,7 @@ struct LoggedPostOp {
   float scale = 1;              // of a function's result, or of what a sum adds
   std::int32_t zero_point = 0;  // of what a sum adds
   std::optional<DataType> sum_type = std::nullopt;
-  std::int64_t kernel = 0, stride = 0, padding = 0;  // of a depthwise convolution
+  std::int64_t stride = 0;  // of a depthwise convolution
 };
 
 // A factor of an operand, or what is subtracted from it: one for all elements, or, by the mask, for

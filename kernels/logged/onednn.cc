@@ -81,26 +81,12 @@ dnnl::algorithm AlgorithmOf(const std::string& name) {
   return found->second;
 }
 
-// The place of a role among the arguments of a primitive.
+// The place of an operand among the arguments of the primitive; those with an index are of a
+// post-op.
 int ArgumentOf(const LoggedPrimitive& primitive, Arg arg) {
-  static const std::map<Arg, int> kRoles = {{Arg::kSrc, DNNL_ARG_SRC},
-                                            {Arg::kSum, DNNL_ARG_SRC_1},
-                                            {Arg::kWeights, DNNL_ARG_WEIGHTS},
-                                            {Arg::kBias, DNNL_ARG_BIAS},
-                                            {Arg::kDst, DNNL_ARG_DST},
-                                            {Arg::kMean, DNNL_ARG_MEAN},
-                                            {Arg::kVariance, DNNL_ARG_VARIANCE},
-                                            {Arg::kScale, DNNL_ARG_SCALE},
-                                            {Arg::kShift, DNNL_ARG_SHIFT},
-                                            {Arg::kDiffSrc, DNNL_ARG_DIFF_SRC},
-                                            {Arg::kDiffWeights, DNNL_ARG_DIFF_WEIGHTS},
-                                            {Arg::kDiffBias, DNNL_ARG_DIFF_BIAS},
-                                            {Arg::kDiffDst, DNNL_ARG_DIFF_DST},
-                                            {Arg::kDiffScale, DNNL_ARG_DIFF_SCALE},
-                                            {Arg::kDiffShift, DNNL_ARG_DIFF_SHIFT}};
-  if (!arg.is_indexed()) return kRoles.at(arg);
+  if (!arg.is_indexed()) return onednn::ArgumentOf(arg);
   const auto& post_op = primitive.post_ops.at(static_cast<std::size_t>(arg.index));
-  const int role = kRoles.at(Arg(arg.role == Arg::kSrc ? Arg::kSum : arg.role));
+  const int role = onednn::ArgumentOf(Arg(arg.role == Arg::kSrc ? Arg::kSum : arg.role));
   if (post_op.kind == LoggedPostOp::Kind::kDepthwise) return DNNL_ARG_ATTR_POST_OP_DW | role;
   return DNNL_ARG_ATTR_MULTIPLE_POST_OP(arg.index) | role;
 }
@@ -177,10 +163,9 @@ class Builder {
       const int index = static_cast<int>(i);
       switch (one.kind) {
         case LoggedPostOp::Kind::kSum:
-          onednn::AppendSum(post_ops, one.scale, one.zero_point,
-                            one.sum_type ? std::optional(onednn::TypeOf(onednn::ToMemoryDesc(
-                                               {Shape{1}, *one.sum_type, Layout::Plain(1)})))
-                                         : std::nullopt);
+          onednn::AppendSum(
+              post_ops, one.scale, one.zero_point,
+              one.sum_type ? onednn::ToDnnlType(*one.sum_type) : dnnl::memory::data_type::undef);
           break;
         case LoggedPostOp::Kind::kEltwise:
           onednn::AppendEltwise(post_ops, AlgorithmOf(one.algorithm), one.alpha, one.beta,

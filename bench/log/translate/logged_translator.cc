@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <map>
 #include <memory>
@@ -35,7 +34,7 @@ Number NumberIn(std::string_view text) {
   return value;
 }
 
-// The part i of "a:b:c", or 0.
+// The part i of "a:b:c", or `otherwise`.
 template <typename Number>
 Number PartOr(const std::vector<std::string_view>& parts, std::size_t i, Number otherwise) {
   return i < parts.size() ? NumberIn<Number>(parts[i]) : otherwise;
@@ -97,10 +96,7 @@ class LoggedReader {
     Add(arg, direction, shape, row_.TypeOf(tensor));
     if (tensor.format_kind == "any") return;
     if (may_choose && (tensor.format_kind != "blocked" || !tensor.extra.empty())) return;
-    const auto rank = std::find_if(tensor.layout.begin(), tensor.layout.end(),
-                                   [](unsigned char c) { return std::isalpha(c) == 0; }) -
-                      tensor.layout.begin();
-    if (static_cast<std::size_t>(rank) != shape.size()) {
+    if (DimensionsOf(tensor) != shape.size()) {
       throw NotTranslated(fmt::format("{} in {} has other dimensions than the problem '{}'",
                                       tensor.name, tensor.layout, primitive_.problem));
     }
@@ -155,13 +151,9 @@ class LoggedReader {
     Extents out = Spatial('o');
     for (std::size_t a = 0; a < in.size(); ++a) {
       const std::int64_t window = (kernel[a] - 1) * (primitive_.dilations[a] + 1) + 1;
-      const std::int64_t before = primitive_.pad_before[a];
-      if (derive) {
-        const std::int64_t stride = std::max<std::int64_t>(primitive_.strides[a], 1);
-        out[a] = (in[a] + 2 * before - window) / stride + 1;
-      }
+      const std::int64_t before = primitive_.pad_before[a], stride = primitive_.strides[a];
+      if (derive && stride > 0) out[a] = (in[a] + 2 * before - window) / stride + 1;
       const std::int64_t from = transposed ? out[a] : in[a], to = transposed ? in[a] : out[a];
-      const std::int64_t stride = primitive_.strides[a];
       const std::int64_t after = (to - 1) * stride + window - from - before;
       if (stride < 1 || after <= -stride || after >= std::max<std::int64_t>(window, 2)) {
         throw NotTranslated(fmt::format("the problem '{}' contradicts itself", primitive_.problem));
@@ -199,12 +191,12 @@ class LoggedReader {
     const bool transposed = primitive_.name == "deconvolution";
     const LoggedPostOp depthwise = DepthwiseOf();
     const Extents in = Spatial('i'), kernel = Spatial('k');
-    const Extents out = ReadWindow(kernel, transposed, depthwise.kernel > 0);
+    const Extents out = ReadWindow(kernel, transposed, depthwise.stride > 0);
     const Extents weights =
         groups > 1 ? Extents{groups, outputs / groups, inputs / groups} : Extents{outputs, inputs};
     const std::int64_t images = row_.Number("mb");
     Extents dst = With({images, outputs}, out);
-    if (depthwise.kernel > 0) {
+    if (depthwise.stride > 0) {
       primitive_.inner_dst = Shape(dst);
       dst = With({images, outputs}, Spatial('o'));
     }
@@ -378,7 +370,7 @@ class LoggedReader {
     throw NotTranslated("a post-op without a result");
   }
 
-  // The depthwise convolution among the post-ops, "dw:k3s2p1"; of kernel 0 if there is none.
+  // The depthwise convolution among the post-ops, "dw:k3s2p1"; of stride 0 if there is none.
   LoggedPostOp DepthwiseOf() const {
     LoggedPostOp found{.kind = Kind::kDepthwise};
     for (const std::string_view word : SplitText(row_.row().attributes, "+ ")) {
@@ -388,9 +380,7 @@ class LoggedReader {
       if (window != "k3s1p1" && window != "k3s2p1") {
         throw NotTranslated(fmt::format("topdnn's kernels have no post-op {}", word));
       }
-      found.kernel = 3;
       found.stride = window[3] - '0';
-      found.padding = 1;
     }
     return found;
   }

@@ -292,6 +292,12 @@ void RowReader::RefuseAttributes() const {
   }
 }
 
+std::size_t DimensionsOf(const TracedTensor& tensor) {
+  const auto end = std::find_if(tensor.layout.begin(), tensor.layout.end(),
+                                [](unsigned char c) { return std::isalpha(c) == 0; });
+  return static_cast<std::size_t>(end - tensor.layout.begin());
+}
+
 void Settle(const RowReader& reader, Arg arg, const TracedTensor& tensor, TracedProblem& problem,
             bool may_choose) {
   const std::optional<Operand> operand = problem.op->Find(problem.execution, arg);
@@ -307,12 +313,7 @@ void Settle(const RowReader& reader, Arg arg, const TracedTensor& tensor, Traced
   }
   if (tensor.format_kind == "any" || (may_choose && tensor.format_kind != "blocked")) return;
   const Layout layout = reader.LayoutOf(tensor);
-  // The letters before the blocks: one for each dimension.
-  const auto rank =
-      std::find_if(tensor.layout.begin(), tensor.layout.end(),
-                   [](char c) { return std::isalpha(static_cast<unsigned char>(c)) == 0; }) -
-      tensor.layout.begin();
-  if (rank != operand->shape.rank()) {
+  if (DimensionsOf(tensor) != static_cast<std::size_t>(operand->shape.rank())) {
     throw NotTranslated(fmt::format("{} in {}: topdnn's has {} dimensions", tensor.name,
                                     tensor.layout, operand->shape.rank()));
   }

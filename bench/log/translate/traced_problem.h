@@ -8,6 +8,7 @@
 #ifndef TOPDNN_BENCH_LOG_TRANSLATE_TRACED_PROBLEM_H_
 #define TOPDNN_BENCH_LOG_TRANSLATE_TRACED_PROBLEM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -137,6 +138,9 @@ void SettleProduct(const RowReader& reader, TracedProblem& problem, bool may_cho
 // The same with the description of the weights.
 void SettleProduct(const RowReader& reader, const TracedTensor& weights, TracedProblem& problem,
                    bool may_choose = false);
+
+// The letters of a tensor's layout before the blocks: one for each dimension.
+std::size_t DimensionsOf(const TracedTensor& tensor);
 
 using Translator = TracedProblem (*)(const RowReader& reader);
 
