@@ -2,7 +2,11 @@
 # reason for each.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Threads REQUIRED)
-find_package(Eigen3 3.4 REQUIRED CONFIG)
+# 3.4 or 5, which CMake would not take for a compatible version.
+find_package(Eigen3 REQUIRED CONFIG)
+if(Eigen3_VERSION VERSION_LESS 3.4)
+  message(FATAL_ERROR "Eigen ${Eigen3_VERSION} is too old: topdnn needs 3.4 or newer")
+endif()
 find_package(benchmark REQUIRED CONFIG)
 find_package(CLI11 REQUIRED CONFIG)
 find_package(fmt REQUIRED CONFIG)

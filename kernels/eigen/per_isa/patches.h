@@ -138,24 +138,46 @@ struct PatchBlock {
     }
   }
 
-  // Copies (depth, 4) to `panel`, four columns interleaved.
+  // Copies (depth, 4) to `panel`, four columns interleaved, of a panel of `kWidth` columns.
+  template <int kWidth>
   void Interleave4(float* panel, Index depth) const {
     patches.ForEachRun<4>(first, depth, column, [&](Index length, const float* const(&from)[4]) {
       using Eigen::internal::Packet4f;
       Index i = 0;
-      for (; i + 4 <= length; i += 4, panel += 16) {
+      for (; i + 4 <= length; i += 4, panel += 4 * kWidth) {
         Eigen::internal::PacketBlock<Packet4f, 4> rows;
         for (int j = 0; j < 4; ++j) {
           rows.packet[j] = from[j] == nullptr ? Eigen::internal::pset1<Packet4f>(0.0F)
                                               : Eigen::internal::ploadu<Packet4f>(from[j] + i);
         }
         Eigen::internal::ptranspose(rows);
-        for (int j = 0; j < 4; ++j) Eigen::internal::pstoreu(panel + 4 * j, rows.packet[j]);
+        for (int j = 0; j < 4; ++j) Eigen::internal::pstoreu(panel + kWidth * j, rows.packet[j]);
       }
-      for (; i < length; ++i) {
-        for (int j = 0; j < 4; ++j) *panel++ = from[j] == nullptr ? 0.0F : from[j][i];
+      for (; i < length; ++i, panel += kWidth) {
+        for (int j = 0; j < 4; ++j) panel[j] = from[j] == nullptr ? 0.0F : from[j][i];
       }
     });
+  }
+};
+
+// Packs patches in the format of gebp's right panels: columns in groups of kColumns, then of four,
+// then one by one.
+template <int kColumns>
+struct PackPatches {
+  EIGEN_DONT_INLINE void operator()(float* panels, const PatchBlock& block, Index depth,
+                                    Index columns, Index /*stride*/ = 0, Index /*offset*/ = 0) {
+    PatchBlock part = block;
+    if constexpr (kColumns == 8) {
+      for (; columns >= 8; columns -= 8, panels += 8 * depth) {
+        for (int half = 0; half < 8; half += 4, part.column += 4) {
+          part.Interleave4<8>(panels + half, depth);
+        }
+      }
+    }
+    for (; columns >= 4; columns -= 4, part.column += 4, panels += 4 * depth) {
+      part.Interleave4<4>(panels, depth);
+    }
+    part.CopyColumns(panels, depth, columns);
   }
 };
 
@@ -198,21 +220,13 @@ class TensorContractionInputMapper<
   topdnn::eigen::Patches patches_;
 };
 
-// Packs patches in the format of gebp's right panels: columns in groups of four, then one by one.
-template <int kColumns>
-struct gemm_pack_rhs<float, Index, topdnn::eigen::PatchBlock, kColumns, ColMajor, false, false> {
-  static_assert(kColumns == 4, "gebp's panels are 4 columns wide on x86");
-
-  EIGEN_DONT_INLINE void operator()(float* panels, const topdnn::eigen::PatchBlock& block,
-                                    Index depth, Index columns, Index /*stride*/ = 0,
-                                    Index /*offset*/ = 0) {
-    topdnn::eigen::PatchBlock part = block;
-    for (; columns >= 4; columns -= 4, part.column += 4, panels += 4 * depth) {
-      part.Interleave4(panels, depth);
-    }
-    part.CopyColumns(panels, depth, columns);
-  }
-};
+// The panels are four columns wide on x86, and eight with the kernels of Eigen 5 for AVX-512.
+template <>
+struct gemm_pack_rhs<float, Index, topdnn::eigen::PatchBlock, 4, ColMajor, false, false>
+    : topdnn::eigen::PackPatches<4> {};
+template <>
+struct gemm_pack_rhs<float, Index, topdnn::eigen::PatchBlock, 8, ColMajor, false, false>
+    : topdnn::eigen::PackPatches<8> {};
 
 }  // namespace Eigen::internal
 
