@@ -1,6 +1,7 @@
 #include "datasets/open.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <system_error>
 #include <vector>

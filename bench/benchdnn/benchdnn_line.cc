@@ -1,6 +1,7 @@
 #include "bench/benchdnn/benchdnn_line.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>

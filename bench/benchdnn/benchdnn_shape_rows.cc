@@ -1,6 +1,7 @@
 // Rows of the drivers whose problems are shapes: "2x16x28x28".
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "bench/command_line/command_parser.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>

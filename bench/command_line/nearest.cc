@@ -1,6 +1,7 @@
 #include "bench/command_line/nearest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -4,6 +4,7 @@
 #include "bench/profile/limits/efficiency.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -3,6 +3,7 @@
 #include "harness/machine/machine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,7 @@
 // `topdnn networks`: the networks that a command's NET can name.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

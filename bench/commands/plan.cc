@@ -1,6 +1,7 @@
 // `topdnn plan NET`: the stages and the memory of a step, without running it.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // `topdnn profile NET`: where a step's time goes, stage by stage.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <memory>

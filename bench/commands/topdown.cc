@@ -1,6 +1,7 @@
 // `topdnn topdown --cpu NAME --events FILE`: Top-Down from counts recorded elsewhere.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>

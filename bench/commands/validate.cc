@@ -1,6 +1,7 @@
 // `topdnn validate`: compares counters with known counts, case by case, with a verdict.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,7 @@
 #include "bench/live/live_events.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>

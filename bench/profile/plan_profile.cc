@@ -1,6 +1,7 @@
 #include "bench/profile/plan_profile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #include "bench/ranks/transport.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 #include "bench/replay/row_topdown.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 

@@ -1,6 +1,7 @@
 #include "bench/workload/input_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>

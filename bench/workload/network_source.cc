@@ -1,6 +1,7 @@
 #include "bench/workload/network_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "bench/workload/sources.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

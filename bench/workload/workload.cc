@@ -1,6 +1,7 @@
 #include "bench/workload/workload.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>

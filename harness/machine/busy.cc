@@ -1,6 +1,7 @@
 #include "harness/machine/busy.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

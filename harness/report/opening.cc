@@ -1,6 +1,7 @@
 #include "harness/report/opening.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>

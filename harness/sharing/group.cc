@@ -1,6 +1,7 @@
 #include "harness/sharing/group.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
 #include "harness/text/table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

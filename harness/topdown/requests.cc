@@ -1,6 +1,7 @@
 #include "harness/topdown/requests.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>

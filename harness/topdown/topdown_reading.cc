@@ -1,6 +1,7 @@
 #include "harness/topdown/topdown_reading.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,7 @@
 #include "harness/user_cache/remembered_best.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "kernels/check/tolerance.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

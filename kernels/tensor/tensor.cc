@@ -1,6 +1,7 @@
 #include "kernels/tensor/tensor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 

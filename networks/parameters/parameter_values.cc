@@ -1,6 +1,7 @@
 #include "networks/parameters/parameter_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include <algorithm>

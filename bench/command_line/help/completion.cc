@@ -1,6 +1,7 @@
 #include "bench/command_line/help/completion.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <sstream>
 #include <string_view>

@@ -2,6 +2,7 @@
 // steps of all plans are timed in turn.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,7 @@
 #include "bench/profile/limits/stage_topdown.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,7 @@
 #include "bench/studies/corun/cache_curve.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>

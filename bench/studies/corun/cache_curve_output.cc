@@ -1,6 +1,7 @@
 // The table and the JSON of a cache curve.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

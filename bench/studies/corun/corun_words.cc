@@ -1,6 +1,7 @@
 #include "bench/studies/corun/corun_words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

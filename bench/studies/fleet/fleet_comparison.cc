@@ -1,6 +1,7 @@
 #include "bench/studies/fleet/fleet_comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <nlohmann/json.hpp>

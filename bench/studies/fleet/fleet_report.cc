@@ -1,6 +1,7 @@
 #include "bench/studies/fleet/fleet_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 #include "bench/studies/fleet/slurm.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

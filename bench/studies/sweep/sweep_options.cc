@@ -1,6 +1,7 @@
 #include "bench/studies/sweep/sweep_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/plugin_words.h"

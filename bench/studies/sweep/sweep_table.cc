@@ -1,6 +1,7 @@
 #include "bench/studies/sweep/sweep_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>

@@ -2,6 +2,7 @@
 // the costliest stages, and notes.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,7 @@
 #include "networks/onnx/import/input_shapes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>

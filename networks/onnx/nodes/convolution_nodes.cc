@@ -1,6 +1,7 @@
 // Conv and ConvTranspose.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>

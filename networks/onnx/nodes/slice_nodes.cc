@@ -3,6 +3,7 @@
 #include "networks/onnx/nodes/slice_nodes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
