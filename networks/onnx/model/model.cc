@@ -241,13 +241,24 @@ auto ReadStream(const ModelBytes& bytes, const Read& read) {
   return result;
 }
 
+// The most memory that parsing takes. Unknown, so 0, if ONNX is built for protobuf's lite runtime
+// (1.20 of Debian is), whose messages have no descriptors.
+template <typename Message>
+std::size_t SizeAtMost(const ModelBytes& bytes, int length) {
+  if constexpr (requires { Message::descriptor(); }) {
+    return ReadStream(bytes, [&](auto& stream) {
+      return ParsedSizeAtMost(stream, length, *Message::descriptor());
+    });
+  } else {
+    return 0;
+  }
+}
+
 onnx::ModelProto ParseProto(const ModelBytes& bytes, std::size_t memory_limit) {
   if (bytes.size > INT_MAX)
     throw OnnxError("larger than 2 GiB, the limit of protobuf; save its weights in other files");
   const auto length = static_cast<int>(bytes.size);
-  const std::size_t size = ReadStream(bytes, [&](auto& stream) {
-    return ParsedSizeAtMost(stream, length, *onnx::ModelProto::descriptor());
-  });
+  const auto size = SizeAtMost<onnx::ModelProto>(bytes, length);
   if (memory_limit != 0 && size > memory_limit) {
     throw OnnxError(fmt::format("may take {} MiB to read, but {} MiB may be used; free memory",
                                 size >> 20, memory_limit >> 20));
