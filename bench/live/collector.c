@@ -4,10 +4,7 @@
  * oneDNN's log, and its constructor opens the counters before there are threads.
  * INTEL_LIBITTNOTIFY64: every copy of oneDNN calls __itt_api_init, and then announces the begin and
  * the end of each primitive. On the CPU a line is printed inside its task by the same thread, so
- * each task gets its own line. Nothing is parsed here.
- *
- * The parts of ITT's interface are those of its versions 3.22 to 3.26 (oneDNN 2.6 to 3.12):
- * github.com/intel/ittapi, include/ittnotify.h and src/ittnotify/ittnotify_config.h. */
+ * each task gets its own line. Nothing is parsed here. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,46 +22,11 @@
 
 #include "bench/live/collector_counters.h"
 #include "bench/live/collector_imports.h"
+#include "bench/live/collector_itt.h"
 #include "bench/live/records.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define MOST_DEPTH 8
-
-struct IttDomain {
-  volatile int flags; /* 0: the tasks of the domain are not announced */
-  const char* name;
-  void* wide_name;
-  int reserved1;
-  void* reserved2;
-  struct IttDomain* next;
-};
-struct IttHandle {
-  const char* name;
-  void* wide_name;
-  int reserved1;
-  void* reserved2;
-  struct IttHandle* next;
-};
-struct IttId {
-  unsigned long long parts[3];
-};
-struct IttFunction {
-  const char* name;
-  void** slot;
-  void* initial;
-  void* null;
-  int group;
-};
-struct IttGlobal { /* its beginning, which all versions share */
-  unsigned char magic[8];
-  unsigned long major, minor, build;
-  volatile long initialized, mutex_initialized, atomic_counter;
-  pthread_mutex_t mutex;
-  void* library;
-  void* error_handler;
-  const char** library_path;
-  struct IttFunction* functions;
-};
 
 struct Frame {
   const struct IttDomain* domain;
@@ -85,7 +47,8 @@ struct Thread {
   char module[LIVE_MOST_MODULE]; /* that runs in this thread, with --modules */
   struct Frame frames[MOST_DEPTH];
   struct LiveRecord record;
-  char task_text[LIVE_MOST_TEXT]; /* the line of the task */
+  char task_text[LIVE_MOST_TEXT];   /* the line of the task */
+  char description[LIVE_MOST_TEXT]; /* of the innermost task, if it has no line */
   char other_text[LIVE_MOST_TEXT];
 };
 
@@ -237,6 +200,8 @@ static void OnBegin(const struct IttDomain* domain, struct IttId id, struct IttI
   if (!thread || !IsExecution(thread, domain)) return;
   /* (TBB's waiting threads may leave tasks without an end) */
   if (thread->depth == MOST_DEPTH) LeaveTask(thread);
+  /* (the description will be that of the inner task) */
+  if (thread->depth > 0) thread->frames[thread->depth - 1].text_bytes = 0;
   struct Frame* frame = &thread->frames[thread->depth];
   memset(frame, 0, offsetof(struct Frame, before));
   frame->domain = domain;
@@ -254,6 +219,20 @@ static void OnBegin(const struct IttDomain* domain, struct IttId id, struct IttI
   thread->skip_flush = 0;
   ReadCounts(&frame->before);
   frame->begin = Now();
+}
+
+/* oneDNN 3.12 describes the task that it has begun: its line without the first fields and the time.
+ * The line, if there is one, replaces this. */
+static void OnMetadata(const struct IttDomain* domain, const struct IttHandle* format, ...) {
+  struct Thread* thread = Self();
+  if (!thread || thread->depth == 0) return;
+  struct Frame* frame = &thread->frames[thread->depth - 1];
+  if (frame->domain != domain || (frame->flags & LIVE_HAS_LINE) || !format || !format->name) return;
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(thread->description, LIVE_MOST_TEXT, format->name, arguments);
+  va_end(arguments);
+  if (length > 0 && length < (int)LIVE_MOST_TEXT) frame->text_bytes = (uint32_t)length;
 }
 
 static void OnEnd(const struct IttDomain* domain) {
@@ -280,7 +259,8 @@ static void OnEnd(const struct IttDomain* domain) {
   record->end = end;
   record->gap = frame->gap;
   strncpy(record->name, frame->name, sizeof record->name - 1);
-  Append(thread, thread->task_text, frame->text_bytes);
+  const int has_line = frame->flags & LIVE_HAS_LINE;
+  Append(thread, has_line ? thread->task_text : thread->description, frame->text_bytes);
 }
 
 /* oneDNN must get domains and names from here: without them 3.12 sends no executions. */
@@ -464,6 +444,7 @@ EXPORT void __itt_api_init(struct IttGlobal* global, int groups) {
     void* function;
   } own[] = {{"__itt_task_begin", (void*)OnBegin},
              {"__itt_task_end", (void*)OnEnd},
+             {"__itt_formatted_metadata_add", (void*)OnMetadata},
              {"__itt_domain_create", (void*)MakeDomain},
              {"__itt_string_handle_create", (void*)MakeHandle}};
   (void)groups;

@@ -111,7 +111,10 @@ std::string HeadText(const LiveReport& report, const Style& style) {
   note(live.lines_without_task,
        "without a task: this oneDNN does not announce them (it is built without ITT tasks), so "
        "they have no counters");
-  note(live.tasks_without_line,
+  note(live.tasks_without_line - live.tasks_of_kind,
+       "without a line: oneDNN's log was off, so ITT's metadata name them, and their time is that "
+       "of the task");
+  note(live.tasks_of_kind,
        "without a line: this oneDNN has no log, so rows are kinds of primitives");
   note(live.lost, "lost: topdnn did not run for a second, and the memory for records was full");
   const auto named = [](const TraceRow& row) { return !row.module.empty(); };

@@ -17,10 +17,19 @@ double SecondsOf(std::uint64_t nanoseconds) { return static_cast<double>(nanosec
 // From one time to a later one; 0 if the program wrote anything else.
 std::uint64_t Between(std::uint64_t from, std::uint64_t to) { return to > from ? to - from : 0; }
 
-// A task whose oneDNN has no log is a row of its kind alone.
+double MillisecondsOf(const LiveRecord& record) {
+  return SecondsOf(Between(record.begin, record.end)) * 1e3;
+}
+
+// A task whose oneDNN has no log, and says nothing else, is a row of its kind alone.
 std::string LineOfKind(const LiveRecord& record) {
   return fmt::format("onednn_verbose,exec,cpu,{},,undef,,,,,{}\n", record.name,
-                     SecondsOf(Between(record.begin, record.end)) * 1e3);
+                     MillisecondsOf(record));
+}
+
+// The line that oneDNN 3.12 would have printed for a task, from what it says of it.
+std::string LineOfText(const LiveRecord& record, std::string_view text) {
+  return fmt::format("onednn_verbose,v1,primitive,exec,{},{}\n", text, MillisecondsOf(record));
 }
 
 std::vector<std::uint32_t> RowsOf(std::span<const LiveExecution> executions) {
@@ -72,9 +81,15 @@ void LiveFold::AddTask(LiveWriter writer, const LiveRecord& record, std::string_
   process.first = std::min(process.first, record.begin);
   process.last = std::max(process.last, record.end);
   process.gaps += record.gap;
-  const std::string own = has_line ? std::string() : LineOfKind(record);
-  reader_.Add(has_line ? text : own);
-  if (has_line && !text.ends_with('\n')) reader_.Add("\n");
+  if (has_line) {
+    reader_.Add(text);
+    if (!text.ends_with('\n')) reader_.Add("\n");
+  } else if (text.starts_with(fmt::format("cpu,{},", record.name))) {
+    reader_.Add(LineOfText(record, text));
+  } else {
+    ++live_.tasks_of_kind;
+    reader_.Add(LineOfKind(record));
+  }
   const auto last = reader_.Last();
   if (!last) return;
   if (live_.rows.size() <= last->row) live_.rows.resize(last->row + 1);

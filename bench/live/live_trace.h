@@ -52,6 +52,7 @@ struct LiveTrace {
   std::vector<std::string> libraries;  // with tasks: "/usr/lib/.../libdnnl.so.2 (ITT 3.22.5)"
   std::int64_t tasks = 0;
   std::int64_t tasks_without_line = 0;
+  std::int64_t tasks_of_kind = 0;  // of these: oneDNN said nothing but the kind
   std::int64_t lines_without_task = 0;
   std::int64_t lost = 0;  // records for which there was no memory
   int processes = 0;      // that executed primitives

@@ -69,9 +69,10 @@ enum {
   LIVE_HARDWARE = 4    /* counts of the hardware are there */
 };
 
-/* The text follows, and after it the module of the framework. A task covers begin to end; oneDNN
- * prints its line, with the time that it measured, shortly before the end. Counts are those from
- * begin to the line, or to the end. */
+/* The text follows, and after it the module of the framework. Without a line, a task's text is what
+ * oneDNN says of it by ITT's metadata, or empty. A task covers begin to end; oneDNN prints its
+ * line, with the time that it measured, shortly before the end. Counts are those from begin to the
+ * line, or to the end. */
 struct LiveRecord {
   uint32_t bytes; /* with the texts, a multiple of 8 */
   uint16_t kind;

@@ -18,8 +18,11 @@ namespace topdnn {
 namespace {
 
 using testing::AllOf;
+using testing::ContainsRegex;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Pair;
 
 const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
 const std::string kBounded = "timeout 60 " + kProgram;
@@ -120,6 +123,92 @@ TEST_F(LiveCommandTest, TasksBesideEachOtherAreMarked) {
   EXPECT_GT(json["live"]["steps"]["series"].size(), 10u);
 }
 
+// A program that switches the log off. Its tasks have names since oneDNN 3.12.
+TEST_F(LiveCommandTest, TasksWithoutALogAreMeasured) {
+  const Outcome outcome = Live(kSample + " quiet > out.txt");
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  const nlohmann::json json = Result();
+  if (json["live"]["libraries"].empty()) GTEST_SKIP() << "this oneDNN is built without ITT tasks";
+  const bool named = std::stoi(Text("out.txt")) >= 312;
+  EXPECT_EQ(json["live"]["tasks_without_line"], 4);
+  ASSERT_EQ(json["rows"].size(), 1u);
+  EXPECT_EQ(json["rows"][0]["primitive"], "reorder");
+  EXPECT_EQ(json["rows"][0]["problem"], named ? "10x100" : "");
+  EXPECT_EQ(json["rows"][0]["count"], 4);
+  EXPECT_THAT(outcome.output,
+              HasSubstr(named ? "ITT's metadata name them" : "rows are kinds of primitives"));
+}
+
+// A program that calls ITT as oneDNN 3.12 does: a line in its task, none, one in an inner task, and
+// a task that is not described.
+TEST_F(LiveCommandTest, TheMetadataOfATaskAreItsNameIfItHasNoLine) {
+  folder_.Write("client.c", R"(
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "bench/live/collector_itt.h"
+static void (*begin)(struct IttDomain*, struct IttId, struct IttId, struct IttHandle*);
+static void (*end)(struct IttDomain*);
+static void (*add)(struct IttDomain*, struct IttHandle*, ...);
+static struct IttDomain* (*make_domain)(const char*);
+static struct IttHandle* (*make_handle)(const char*);
+static struct IttDomain *executions, *creations;
+static void Begin(struct IttDomain* domain, const char* description) {
+  const struct IttId none = {{0, 0, 0}};
+  begin(domain, none, none, make_handle("reorder"));
+  if (description) add(domain, make_handle("%s"), description);
+}
+int main(void) {
+  static struct IttFunction functions[] = {
+      {"__itt_task_begin", (void**)&begin},
+      {"__itt_task_end", (void**)&end},
+      {"__itt_formatted_metadata_add", (void**)&add},
+      {"__itt_domain_create", (void**)&make_domain},
+      {"__itt_string_handle_create", (void**)&make_handle},
+      {NULL}};
+  static struct IttGlobal itt = {.magic = {0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30},
+                                 .major = 3, .functions = functions};
+  void* library = dlopen(getenv("INTEL_LIBITTNOTIFY64"), RTLD_NOW);
+  if (!library) return 1;
+  ((void (*)(struct IttGlobal*, int))dlsym(library, "__itt_api_init"))(&itt, 0);
+  executions = make_domain("dnnl::primitive::execute");
+  creations = make_domain("dnnl::primitive::create");
+  Begin(creations, "cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,9x9");
+  end(creations);
+  Begin(executions, "cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,1x1");
+  printf("onednn_verbose,v1,primitive,exec,%s,2\n",
+         "cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,2x2");
+  end(executions);
+  Begin(executions, "cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,3x3");
+  printf("onednn_verbose,v1,primitive,create:cache_hit,%s,2\n",
+         "cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,4x4");
+  add(creations, make_handle("%s"), "cpu,reorder,of no task,undef,,,,4x4");
+  end(executions);
+  add(executions, make_handle("%s"), "cpu,reorder,of no task,undef,,,,5x5");
+  Begin(executions, "cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,6x6");
+  Begin(executions, "cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,7x7");
+  end(executions);
+  end(executions);
+  Begin(executions, NULL);
+  end(executions);
+  puts("end");
+  return 0;
+})");
+  ASSERT_EQ(Run("cc -I " + Quoted(TOPDNN_SOURCE_DIR) + " client.c -o client").exit_status, 0);
+  const Outcome outcome = Live("./client > out.txt");
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_EQ(Text("out.txt"), "end\n");
+  const nlohmann::json json = Result();
+  EXPECT_EQ(json["live"]["tasks"], 5);
+  EXPECT_EQ(json["live"]["tasks_without_line"], 4);
+  std::map<std::string, int> runs;
+  for (const nlohmann::json& row : json["rows"]) runs[row["problem"]] = row["count"];
+  // (the outer task lost its description to the inner one)
+  EXPECT_THAT(runs, ElementsAre(Pair("", 2), Pair("2x2", 1), Pair("3x3", 1), Pair("7x7", 1)));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("2 primitives without a line: oneDNN's log was off"),
+                                    HasSubstr("2 primitives without a line: this oneDNN has no")));
+}
+
 // The library of such a module finds the C library's printf before the preloaded one.
 TEST_F(LiveCommandTest, AModuleThatIsBoundDeeplyIsMeasured) {
   folder_.Write("load.c", R"(
@@ -161,7 +250,7 @@ TEST_F(LiveCommandTest, TheLogIsPassedOnIfTheUserAskedForIt) {
   const Outcome outcome = Run("ONEDNN_VERBOSE=1 " + kBounded + " trace --live --no-replay -- " +
                               kSample + " 2> table.txt");
   EXPECT_EQ(outcome.exit_status, 0);
-  EXPECT_THAT(outcome.output, HasSubstr("onednn_verbose,exec,cpu,reorder"));
+  EXPECT_THAT(outcome.output, ContainsRegex("onednn_verbose,(v1,primitive,)?exec,cpu,reorder"));
   EXPECT_THAT(Text("table.txt"), HasSubstr("live: 2 primitives"));
 }
 

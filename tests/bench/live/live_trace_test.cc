@@ -127,6 +127,28 @@ TEST(LiveFoldTest, OneDnnWithoutTasksOrWithoutALogStillGivesRows) {
   EXPECT_EQ(live.processes, 2);
 }
 
+// oneDNN 3.12 sends the line without its first fields and the time as ITT's metadata.
+TEST(LiveFoldTest, ATaskWithoutALineHasTheNameThatItsMetadataSay) {
+  LiveFold fold;
+  fold.Add({1, 1}, Task(1'000, 2'000, 3'000, 0), LineOf("reorder", "0.001"));
+  LiveRecord task = Task(1'000, 0, 5'000, 0);
+  task.flags = 0;
+  fold.Add({1, 1}, task, "cpu,reorder,jit:avx2,undef,src_f32::blocked:ab:f0,,,2x3");
+  fold.Add({1, 1}, task, "cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,7x8");
+  fold.Add({1, 1}, task, "cpu,matmul,of another task,undef,,,,2x3");
+  const LiveTrace live = fold.Finish();
+  ASSERT_EQ(live.trace.rows.size(), 3u);
+  EXPECT_EQ(live.trace.rows[0].count, 2);  // that of the line
+  EXPECT_NEAR(live.trace.rows[0].seconds, 5e-6, 1e-12);
+  EXPECT_EQ(live.trace.rows[1].problem, "7x8");
+  EXPECT_EQ(live.trace.rows[1].implementation, "jit:uni");
+  EXPECT_NEAR(live.trace.rows[1].seconds, 4e-6, 1e-12);
+  EXPECT_EQ(live.trace.rows[2].primitive, "reorder");
+  EXPECT_EQ(live.trace.rows[2].problem, "");
+  EXPECT_EQ(live.tasks_without_line, 3);
+  EXPECT_EQ(live.tasks_of_kind, 1);
+}
+
 TEST(LiveFoldTest, ACountOfTheHardwareIsScaledToTheTimeThatItWasEnabled) {
   LiveFold fold;
   LiveRecord task = Task(1'000, 2'000, 3'000, 0);
