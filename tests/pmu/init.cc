@@ -22,6 +22,7 @@
 #include <string>
 #include <thread>
 
+#include "harness/c_api/topdnn/harness.h"
 #include "harness/counters/perf_group.h"
 #include "harness/counters/perf_source.h"
 #include "harness/topdown/perf_events.h"
@@ -342,6 +343,53 @@ std::size_t OpenFiles() {
   return files - 1;  // without the folder itself
 }
 
+double ValueOf(const topdnn_counts* counts, std::size_t i) {
+  double value = -1;
+  if (topdnn_counts_value(counts, i, &value) == 0) {
+    std::printf("PMU note %s\n", topdnn_counts_reason(counts, i));
+  }
+  return value;
+}
+
+// The C interface counts the threads of the process, with those that start while it counts.
+void CInterface() {
+  constexpr std::uint64_t kOwn = 1'000'000, kEarlier = 2'000'000, kLater = 3'000'000;
+  const char* const events[] = {"instructions", "cycles", "task-clock"};
+  topdnn_counters* const counters = topdnn_counters_open(events, std::size(events));
+  Check(counters != nullptr, "topdnn_counters_open", 1, counters != nullptr ? 1 : 0);
+  if (counters == nullptr) return CheckText("topdnn_error", topdnn_error(), "no error");
+  const auto counts_of = [&](bool later) {
+    std::atomic<bool> started = false, go = false;
+    std::thread earlier([&] {
+      started = true;
+      while (!go) std::this_thread::yield();
+      Loop(kEarlier);
+    });
+    while (!started) std::this_thread::yield();
+    CheckEqual("topdnn_counters_start", 0, topdnn_counters_start(counters));
+    go = true;
+    Loop(kOwn);
+    earlier.join();
+    if (later) std::thread([] { Loop(kLater); }).join();
+    return topdnn_counters_stop(counters);
+  };
+  topdnn_counts* counts = counts_of(false);
+  double expected = 2 * (kOwn + kEarlier);
+  double read = ValueOf(counts, 0);
+  Check(read >= expected && read <= expected + kWaking, "C interface: instructions of two threads",
+        expected, read);
+  Check(ValueOf(counts, 1) > 0, "C interface: cycles of two threads", 1, ValueOf(counts, 1));
+  Check(ValueOf(counts, 2) > 0, "C interface: ns of two threads", 1, ValueOf(counts, 2));
+  topdnn_counts_free(counts);
+  counts = counts_of(true);
+  expected += 2 * kLater;
+  read = ValueOf(counts, 0);
+  Check(read >= expected && read <= expected + 2 * kWaking,
+        "C interface: instructions with those of a later thread", expected, read);
+  topdnn_counts_free(counts);
+  topdnn_counters_close(counters);
+}
+
 // A limit of open files that is enough for only some of the threads.
 void TooManyFiles(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
   Pool pool({1, 1, 1});
@@ -417,6 +465,7 @@ void RunAll() {
   Multiplexing(instructions);
   Threads(cycles, instructions);
   Overflows(cycles, instructions);
+  CInterface();
   TooManyFiles(cycles, instructions);
   std::printf("PMU done, %d failed\n", failures);
 }
