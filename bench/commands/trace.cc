@@ -46,7 +46,7 @@ struct TraceOptions {
   bool no_replay = false;
   int step = 0;
   bool series = false;
-  bool modules = false;
+  LiveNames names;
   bool read_only = false;
   bool repro = false;
   bool all = false;
@@ -174,7 +174,7 @@ LiveProgram RunLiveCommand(const TraceOptions& options, const std::vector<LiveEv
     throw UsageError("--live: give a command: topdnn trace --live -- COMMAND");
   }
   ProgressLine progress(DetectStyle(stderr));
-  LiveProgram program = RunLive(options.words, events, options.modules, [&](const LiveFold& fold) {
+  LiveProgram program = RunLive(options.words, events, options.names, [&](const LiveFold& fold) {
     progress.Show(LiveProgressText(fold));
   });
   progress.Erase();
@@ -195,9 +195,9 @@ std::size_t StepOf(const TraceOptions& options, const LiveTrace& live) {
 
 void CheckLiveOptions(const TraceOptions& options) {
   if (options.live && options.run) throw UsageError("--run and --live: give one of them");
-  if (!options.live &&
-      (options.no_replay || options.step != 0 || options.series || options.modules)) {
-    throw UsageError("--no-replay, --step, --series and --modules are for --live");
+  if (!options.live && (options.no_replay || options.step != 0 || options.series ||
+                        options.names.modules || options.names.operators)) {
+    throw UsageError("--no-replay, --step, --series, --modules and --operators are for --live");
   }
 }
 
@@ -226,7 +226,7 @@ int RunLiveTrace(const TraceOptions& options) {
   const bool by_perf = options.counters == "perf" || options.counters == "auto";
   const LiveEvents events = by_perf ? LiveEventsOf(options.metrics) : LiveEvents();
   const LiveProgram program = RunLiveCommand(options, events.events);
-  if (program.live.trace.Primitives() == 0) {
+  if (program.live.trace.Primitives() == 0 && program.live.operators.empty()) {
     const std::string line = fmt::format(
         "{}: no primitive of oneDNN was seen; the program does not use oneDNN, or its oneDNN has "
         "neither ITT tasks nor the log",
@@ -241,7 +241,7 @@ int RunLiveTrace(const TraceOptions& options) {
                     .step = StepOf(options, program.live),
                     .all = options.all,
                     .series = options.series,
-                    .modules = options.modules};
+                    .names = options.names};
   MeasuredTrace measured = TranslateTrace(
       report.step == 0 ? program.live.trace : OfStep(program.live, report.step - 1).trace);
   const Style style = DetectStyle(stderr);
@@ -250,7 +250,8 @@ int RunLiveTrace(const TraceOptions& options) {
   } else {
     fmt::print(stderr, "{}", LiveText(report, measured, style));
   }
-  if (measures && !Interrupted()) {
+  const bool replays = measures && !measured.rows.empty();
+  if (replays && !Interrupted()) {
     Measure(options, opened, measured);
     fmt::print(stderr, "\n{}", TraceText(measured, options.all, style));
   }
@@ -258,7 +259,7 @@ int RunLiveTrace(const TraceOptions& options) {
   if (Interrupted()) return kExitInterrupted;
   if (program.status != kExitGood) return program.status;
   if (measured.AnyFailed()) return kExitWrong;
-  return !measures || measured.AnyMeasured() ? kExitGood : kExitNothing;
+  return !replays || measured.AnyMeasured() ? kExitGood : kExitNothing;
 }
 
 int RunTrace(const TraceOptions& options) {
@@ -301,8 +302,10 @@ std::function<int()> ConfigureTrace(CommandParser& parser) {
                  "--live: print what was measured in the program, and measure nothing here");
   parser.Add("--step", options->step, "--live: the rows of this step alone, from 1", Range{1, 1e9});
   parser.AddFlag("--series", options->series, "--live: print the steps one by one");
-  parser.AddFlag("--modules", options->modules,
+  parser.AddFlag("--modules", options->names.modules,
                  "--live: a row for each module of PyTorch, which is named");
+  parser.AddFlag("--operators", options->names.operators,
+                 "--live: the time of each operator of PyTorch, and a row for each of them");
   parser.AddFlag("--read-only", options->read_only, "print what the log says, and measure nothing");
   parser.AddFlag("--repro", options->repro,
                  "print each row as a line for benchdnn, oneDNN's benchmark program, and measure "

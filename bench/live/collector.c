@@ -23,6 +23,7 @@
 #include "bench/live/collector_counters.h"
 #include "bench/live/collector_imports.h"
 #include "bench/live/collector_itt.h"
+#include "bench/live/collector_operators.h"
 #include "bench/live/records.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -40,11 +41,12 @@ struct Frame {
 struct Thread {
   unsigned generation; /* of the process: a forked child starts anew */
   int depth, skip_flush, unfinished;
-  const struct IttDomain* known; /* the domain that was compared last, and the result */
-  int is_execution;
+  const struct IttDomain* known; /* the domain that was compared last, and whose it is */
+  enum { ELSE, PRIMITIVES, PYTORCH } whose;
   struct LiveChunk* chunk;
   uint32_t module_bytes;
-  char module[LIVE_MOST_MODULE]; /* that runs in this thread, with --modules */
+  char module[LIVE_MOST_NAME]; /* that runs in this thread, with --modules */
+  struct Operators operators;
   struct Frame frames[MOST_DEPTH];
   struct LiveRecord record;
   char task_text[LIVE_MOST_TEXT];   /* the line of the task */
@@ -139,30 +141,33 @@ static struct Thread* Self(void) {
   }
   thread->generation = generation;
   thread->depth = 0;
+  thread->operators.depth = thread->operators.outer = 0;
   thread->chunk = NULL; /* that of a forked child belongs to its parent */
   return thread;
 }
 
-/* Appends the thread's record with a text and the module. */
+/* Appends the thread's record with a text, the module and the operator. */
 static void Append(struct Thread* thread, const char* text, uint32_t text_bytes) {
-  const uint32_t module_bytes = thread->module_bytes;
-  const uint32_t bytes =
-      ((uint32_t)sizeof(struct LiveRecord) + text_bytes + module_bytes + 7) & ~7u;
+  struct LiveRecord* const record = &thread->record;
+  record->text_bytes = text_bytes;
+  record->module_bytes = thread->module_bytes;
+  record->operator_bytes = thread->operators.outer ? thread->operators.name_bytes : 0;
+  record->bytes =
+      ((uint32_t)sizeof *record + text_bytes + record->module_bytes + record->operator_bytes + 7) &
+      ~7u;
   const uint32_t room = LIVE_CHUNK_BYTES - (uint32_t)sizeof(struct LiveChunk);
-  if (thread->chunk && room - thread->chunk->used < bytes) FinishChunk(thread);
+  if (thread->chunk && room - thread->chunk->used < record->bytes) FinishChunk(thread);
   if (!thread->chunk) thread->chunk = TakeChunk();
   if (!thread->chunk) {
     __atomic_add_fetch(&head->lost, 1, __ATOMIC_RELAXED);
     return;
   }
-  char* const at = (char*)(thread->chunk + 1) + thread->chunk->used;
-  thread->record.bytes = bytes;
-  thread->record.text_bytes = text_bytes;
-  thread->record.module_bytes = module_bytes;
-  memcpy(at, &thread->record, sizeof thread->record);
-  memcpy(at + sizeof thread->record, text, text_bytes);
-  memcpy(at + sizeof thread->record + text_bytes, thread->module, module_bytes);
-  __atomic_store_n(&thread->chunk->used, thread->chunk->used + bytes, __ATOMIC_RELEASE);
+  char* at = (char*)(thread->chunk + 1) + thread->chunk->used;
+  memcpy(at, record, sizeof *record);
+  memcpy(at += sizeof *record, text, text_bytes);
+  memcpy(at += text_bytes, thread->module, record->module_bytes);
+  memcpy(at + record->module_bytes, thread->operators.name, record->operator_bytes);
+  __atomic_store_n(&thread->chunk->used, thread->chunk->used + record->bytes, __ATOMIC_RELEASE);
 }
 
 static void AppendText(struct Thread* thread, int kind, const char* text, uint32_t text_bytes) {
@@ -172,32 +177,65 @@ static void AppendText(struct Thread* thread, int kind, const char* text, uint32
   Append(thread, text, text_bytes);
 }
 
-/* Called from Python (python/sitecustomize.py): the module that this thread runs from now on; an
- * empty text: none. A name that is too long loses its end. */
+/* ---- called from Python (python/sitecustomize.py) ---- */
+
+/* The module that this thread runs from now on; an empty text: none. A name that is too long loses
+ * its end. */
 EXPORT void topdnn_live_module(const char* name) {
   struct Thread* thread = Self();
   if (!thread) return;
-  thread->module_bytes = (uint32_t)strnlen(name, LIVE_MOST_MODULE);
+  thread->module_bytes = (uint32_t)strnlen(name, LIVE_MOST_NAME);
   memcpy(thread->module, name, thread->module_bytes);
 }
+
+EXPORT void topdnn_live_note(const char* text) {
+  struct Thread* thread = Self();
+  if (thread) AppendText(thread, LIVE_NOTE, text, (uint32_t)strnlen(text, LIVE_MOST_TEXT));
+}
+
+static void OnRangeBegin(const char* name) {
+  struct Thread* thread = Self();
+  if (thread) BeginRange(&thread->operators, name, Now());
+}
+
+static void OnRangeEnd(void) {
+  struct Thread* thread = Self();
+  if (!thread) return;
+  const int outer = thread->operators.outer;
+  if (!EndRange(&thread->operators)) return;
+  memset(&thread->record, 0, sizeof thread->record);
+  thread->record.kind = LIVE_OPERATOR;
+  thread->record.begin = thread->operators.begin;
+  thread->record.end = Now();
+  thread->operators.outer = outer; /* until its name is written */
+  Append(thread, "", 0);
+  thread->operators.outer = 0;
+}
+
+EXPORT int topdnn_live_operators(void) { return TakeRangesOfPyTorch(OnRangeBegin, OnRangeEnd); }
 
 /* ---- the calls of ITT ---- */
 
 /* oneDNN 3.12 also announces creations, in another domain. */
-static int IsExecution(struct Thread* thread, const struct IttDomain* domain) {
+static int WhoseDomain(struct Thread* thread, const struct IttDomain* domain) {
   if (domain != thread->known) {
+    const char* const name = domain && domain->name ? domain->name : "";
     thread->known = domain;
-    thread->is_execution =
-        domain && domain->name && strcmp(domain->name, "dnnl::primitive::execute") == 0;
+    thread->whose = strcmp(name, "dnnl::primitive::execute") == 0 ? PRIMITIVES
+                    : strcmp(name, "PyTorch") == 0                ? PYTORCH
+                                                                  : ELSE;
   }
-  return thread->is_execution;
+  return thread->whose;
 }
 
 static void OnBegin(const struct IttDomain* domain, struct IttId id, struct IttId parent,
                     const struct IttHandle* name) {
   struct Thread* thread = Self();
   (void)id, (void)parent;
-  if (!thread || !IsExecution(thread, domain)) return;
+  if (!thread) return;
+  const int whose = WhoseDomain(thread, domain);
+  if (whose == PYTORCH) OnRangeBegin(name ? name->name : NULL); /* of a build with ITT */
+  if (whose != PRIMITIVES) return;
   /* (TBB's waiting threads may leave tasks without an end) */
   if (thread->depth == MOST_DEPTH) LeaveTask(thread);
   /* (the description will be that of the inner task) */
@@ -238,7 +276,10 @@ static void OnMetadata(const struct IttDomain* domain, const struct IttHandle* f
 static void OnEnd(const struct IttDomain* domain) {
   const uint64_t end = Now();
   struct Thread* thread = Self();
-  if (!thread || !IsExecution(thread, domain)) return;
+  if (!thread) return;
+  const int whose = WhoseDomain(thread, domain);
+  if (whose == PYTORCH) OnRangeEnd();
+  if (whose != PRIMITIVES) return;
   /* oneDNN 3.6 and later end tasks of some kinds that they did not begin. */
   if (thread->depth == 0 || thread->frames[thread->depth - 1].domain != domain) return;
   struct Frame* frame = &thread->frames[--thread->depth];
@@ -261,44 +302,6 @@ static void OnEnd(const struct IttDomain* domain) {
   strncpy(record->name, frame->name, sizeof record->name - 1);
   const int has_line = frame->flags & LIVE_HAS_LINE;
   Append(thread, has_line ? thread->task_text : thread->description, frame->text_bytes);
-}
-
-/* oneDNN must get domains and names from here: without them 3.12 sends no executions. */
-static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct IttDomain* MakeDomain(const char* name) {
-  static struct IttDomain* domains;
-  if (!name) return NULL;
-  pthread_mutex_lock(&names_lock);
-  struct IttDomain* domain = domains;
-  while (domain && strcmp(domain->name, name) != 0) domain = domain->next;
-  if (!domain && (domain = calloc(1, sizeof *domain))) {
-    domain->flags = strncmp(name, "dnnl::", 6) == 0;
-    domain->name = strdup(name);
-    domain->next = domains;
-    domains = domain;
-  }
-  pthread_mutex_unlock(&names_lock);
-  return domain;
-}
-
-static struct IttHandle* MakeHandle(const char* name) {
-  enum { kLists = 1024 };
-  static struct IttHandle* lists[kLists];
-  if (!name) return NULL;
-  unsigned hash = 5381;
-  for (const char* c = name; *c; ++c) hash = hash * 33 ^ (unsigned char)*c;
-  pthread_mutex_lock(&names_lock);
-  struct IttHandle** list = &lists[hash % kLists];
-  struct IttHandle* handle = *list;
-  while (handle && strcmp(handle->name, name) != 0) handle = handle->next;
-  if (!handle && (handle = calloc(1, sizeof *handle))) {
-    handle->name = strdup(name);
-    handle->next = *list;
-    *list = handle;
-  }
-  pthread_mutex_unlock(&names_lock);
-  return handle;
 }
 
 /* ---- oneDNN's log ---- */
@@ -393,7 +396,8 @@ EXPORT int fflush(FILE*) __attribute__((alias("FlushUnlessTaken")));
 /* The child has one thread, which begins anew; the lock may have been another thread's. */
 static void InForkedChild(void) {
   static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-  activity_lock = names_lock = fresh;
+  activity_lock = fresh;
+  RenewNamesLock();
   active = 0;
   begins = idle_from = 0;
   ++generation;

@@ -42,4 +42,11 @@ struct IttGlobal { /* its beginning, which all versions share */
   struct IttFunction* functions;
 };
 
+/* oneDNN must get domains and names from here: without them 3.12 sends no executions. The same name
+ * gives the same object. */
+struct IttDomain* MakeDomain(const char* name);
+struct IttHandle* MakeHandle(const char* name);
+/* In a forked child: the lock may have been that of another thread. */
+void RenewNamesLock(void);
+
 #endif  // TOPDNN_BENCH_LIVE_COLLECTOR_ITT_H_

@@ -52,15 +52,18 @@ void LiveMemory::ReadChunk(std::size_t i, const Take& take, std::int64_t& record
     LiveRecord record;
     std::memcpy(&record, begin + taken_[i], sizeof record);
     if (record.bytes > used - taken_[i] || record.bytes < sizeof record ||
-        record.text_bytes > record.bytes - sizeof record ||
-        record.module_bytes > record.bytes - sizeof record - record.text_bytes) {
+        std::uint64_t{record.text_bytes} + record.module_bytes + record.operator_bytes >
+            record.bytes - sizeof record) {
       taken_[i] = used;
       break;
     }
     record.name[sizeof record.name - 1] = '\0';
     const char* const text = begin + taken_[i] + sizeof record;
-    take(writer, record, {text, record.text_bytes},
-         {text + record.text_bytes, record.module_bytes});
+    const char* const module = text + record.text_bytes;
+    take(writer, record,
+         {.text = {text, record.text_bytes},
+          .module = {module, record.module_bytes},
+          .operator_name = {module + record.module_bytes, record.operator_bytes}});
     taken_[i] += record.bytes;
     ++records;
   }

@@ -22,11 +22,17 @@ struct LiveWriter {
   std::uint32_t thread = 0;
 };
 
+// What follows a record.
+struct LiveTexts {
+  std::string_view text;
+  std::string_view module = {};         // of the framework; empty without --modules
+  std::string_view operator_name = {};  // of PyTorch; empty without --operators
+};
+
 class LiveMemory {
  public:
-  // `module`: of the framework; empty without --modules.
-  using Take = std::function<void(LiveWriter writer, const LiveRecord& record,
-                                  std::string_view text, std::string_view module)>;
+  using Take =
+      std::function<void(LiveWriter writer, const LiveRecord& record, const LiveTexts& texts)>;
 
   LiveMemory();  // throws std::system_error
 

@@ -43,30 +43,35 @@ bool SwitchOn(const std::string& library, const std::string& memory, Variables& 
 }
 
 // Lets Python import our sitecustomize.py before all others. It removes its folder from the path.
-void NameModules(const std::string& library, Variables& variables) {
+void NameCallers(const std::string& library, LiveNames names, Variables& variables) {
   const std::filesystem::path folder = std::filesystem::path(library).parent_path() / "live_python";
   if (!std::filesystem::exists(folder / "sitecustomize.py")) {
     throw UsageError(fmt::format(
-        "--modules: {} has no sitecustomize.py; build the target topdnn again", folder.string()));
+        "--modules, --operators: {} has no sitecustomize.py; build the target topdnn again",
+        folder.string()));
   }
   std::string& path = variables["PYTHONPATH"];
   path = folder.string() + (path.empty() ? "" : ":" + path);
+  variables[LIVE_NAMES_VARIABLE] =
+      fmt::format("{}{}", names.modules ? "modules " : "", names.operators ? "operators" : "");
 }
 
 }  // namespace
 
 LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector<LiveEvent>& events,
-                    bool modules, const std::function<void(const LiveFold& fold)>& progress) {
+                    LiveNames names, const std::function<void(const LiveFold& fold)>& progress) {
   PreloadedProgram program("--live", arguments, "libtopdnn_live.so", "use `topdnn trace --run`");
   LiveMemory memory;
   memory.head().events = static_cast<std::uint32_t>(events.size());
   std::copy(events.begin(), events.end(), memory.head().event);
   memory.head().pass_on = SwitchOn(program.library(), memory.path(), program.variables()) ? 1 : 0;
-  if (modules) NameModules(program.library(), program.variables());
+  if (names.modules || names.operators) {
+    NameCallers(program.library(), names, program.variables());
+  }
   LiveFold fold;
   const LiveMemory::Take take = [&fold](LiveWriter writer, const LiveRecord& record,
-                                        std::string_view text, std::string_view module) {
-    fold.Add(writer, record, text, module);
+                                        const LiveTexts& texts) {
+    fold.Add(writer, record, texts);
   };
   const Clock::time_point begin = Clock::now();
   Clock::time_point shown = begin;

@@ -13,6 +13,12 @@
 
 namespace topdnn {
 
+// What of PyTorch is named.
+struct LiveNames {
+  bool modules = false;    // the nn.Module of each primitive
+  bool operators = false;  // and the operator that PyTorch's own profiler announces
+};
+
 struct LiveProgram : ProgramEnd {
   LiveTrace live;
   double seconds = 0;  // wall time of the program
@@ -20,11 +26,11 @@ struct LiveProgram : ProgramEnd {
 
 // Runs the program in `arguments` (found as the shell finds it) and waits for its end. Its standard
 // streams are this process's. After an interrupt of this process the program has two seconds to
-// end, and is ended then. `events`: of the hardware, for each primitive. `modules`: PyTorch's
-// modules are named. `progress` is called about twice a second. Throws UsageError for a program
-// that cannot be started, or into which no library can be loaded.
+// end, and is ended then. `events`: of the hardware, for each primitive. `progress` is called about
+// twice a second. Throws UsageError for a program that cannot be started, or into which no library
+// can be loaded.
 LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector<LiveEvent>& events,
-                    bool modules, const std::function<void(const LiveFold& fold)>& progress);
+                    LiveNames names, const std::function<void(const LiveFold& fold)>& progress);
 
 }  // namespace topdnn
 

@@ -118,7 +118,12 @@ std::string HeadText(const LiveReport& report, const Style& style) {
        "without a line: this oneDNN has no log, so rows are kinds of primitives");
   note(live.lost, "lost: topdnn did not run for a second, and the memory for records was full");
   const auto named = [](const TraceRow& row) { return !row.module.empty(); };
-  if (report.modules && std::none_of(live.trace.rows.begin(), live.trace.rows.end(), named)) {
+  for (const std::string& line : live.notes) add("note: " + OneLine(line));
+  if (report.names.operators && live.operators.empty() && live.notes.empty()) {
+    add("note: --operators: PyTorch announced no operator: the program does not import torch, or "
+        "its Python reads no PYTHONPATH (-E, -I) or no sitecustomize (-S)");
+  }
+  if (report.names.modules && std::none_of(live.trace.rows.begin(), live.trace.rows.end(), named)) {
     add("note: --modules: no module of PyTorch ran a primitive: the program does not use torch.nn, "
         "or its Python reads no PYTHONPATH (-E, -I) or no sitecustomize (-S)");
   }
@@ -132,6 +137,52 @@ std::string HeadText(const LiveReport& report, const Style& style) {
     add(fmt::format("Top-Down of {} ({})", report.events.table->cpu, report.events.table->source));
   }
   return text;
+}
+
+// The operators by their time, the costliest first.
+std::vector<std::pair<std::string, LiveOperator>> OrderedOperators(const LiveTrace& live) {
+  std::vector<std::pair<std::string, LiveOperator>> operators(live.operators.begin(),
+                                                              live.operators.end());
+  std::stable_sort(operators.begin(), operators.end(), [](const auto& a, const auto& b) {
+    return a.second.seconds > b.second.seconds;
+  });
+  return operators;
+}
+
+std::string OperatorsText(const LiveReport& report, const Style& style) {
+  const auto operators = OrderedOperators(report.program->live);
+  if (operators.empty()) return "";
+  constexpr auto kTime = Table::Kind::kTime;
+  Table table({{.name = "operator", .least = 12},
+               {.name = "runs", .kind = Table::Kind::kRight},
+               {.name = "time", .kind = kTime},
+               {.name = "share", .kind = Table::Kind::kPercent},
+               {.name = "each", .kind = kTime},
+               {.name = "in primitives", .kind = Table::Kind::kPercent}});
+  LiveOperator all;
+  std::size_t shown = 0;
+  for (const auto& [name, own] : operators) {
+    all.seconds += own.seconds;
+    all.primitive_seconds += own.primitive_seconds;
+    if (!report.all && shown++ >= kTraceRowsShown) continue;
+    table.Add({OneLine(name), fmt::format("{}", own.runs), own.seconds,
+               Ratio(own.seconds, report.program->seconds),
+               Ratio(own.seconds, static_cast<double>(own.runs)),
+               Ratio(own.primitive_seconds, own.seconds)});
+  }
+  std::string text =
+      Wrap(
+          fmt::format("operators of PyTorch: {} of the program's time ({}); {} of it in primitives",
+                      PercentText(Ratio(all.seconds, report.program->seconds)),
+                      TimeText(all.seconds, style.unicode),
+                      PercentText(Ratio(all.primitive_seconds, all.seconds))),
+          style.width, 2) +
+      table.Text(style);
+  if (shown > kTraceRowsShown) {
+    text += fmt::format("  and {} further operators: --all prints them\n",
+                        operators.size() - kTraceRowsShown);
+  }
+  return text + "\n";
 }
 
 std::string LiveRowsText(const LiveReport& report, const MeasuredTrace& measured,
@@ -156,7 +207,8 @@ std::string LiveRowsText(const LiveReport& report, const MeasuredTrace& measured
       columns.push_back({.name = WordsOf(node), .kind = Table::Kind::kPercent, .rank = 2});
     }
   }
-  if (report.modules) columns.insert(columns.begin(), {.name = "module", .least = 12});
+  if (report.names.operators) columns.insert(columns.begin(), {.name = "operator", .least = 12});
+  if (report.names.modules) columns.insert(columns.begin(), {.name = "module", .least = 12});
   for (const std::string& event : report.events.names) {
     columns.push_back({.name = event, .kind = kFigure, .rank = 6});
   }
@@ -195,7 +247,8 @@ std::string LiveRowsText(const LiveReport& report, const MeasuredTrace& measured
         cells.push_back(if_counted(found == topdown.nodes.end() ? std::nullopt : found->second));
       }
     }
-    if (report.modules) cells.insert(cells.begin(), OneLine(row.row.module));
+    if (report.names.operators) cells.insert(cells.begin(), OneLine(row.row.operator_name));
+    if (report.names.modules) cells.insert(cells.begin(), OneLine(row.row.module));
     for (std::size_t e = 0; e < report.events.names.size(); ++e) {
       const std::optional<double> event = live.Event(e);
       cells.push_back(if_counted(event ? Ratio(*event, static_cast<double>(live.hardware_tasks))
@@ -241,13 +294,29 @@ Json StepsJson(const LiveTrace& live) {
           {"series", series}};
 }
 
+Json OperatorsJson(const LiveProgram& program) {
+  Json operators = Json::array();
+  for (const auto& [name, own] : OrderedOperators(program.live)) {
+    operators.push_back({{"name", name},
+                         {"runs", own.runs},
+                         {"seconds", JsonNumber(own.seconds)},
+                         {"share", JsonNumber(Ratio(own.seconds, program.seconds))},
+                         {"primitive_seconds", JsonNumber(own.primitive_seconds)}});
+  }
+  return operators;
+}
+
 }  // namespace
 
 std::string LiveText(const LiveReport& report, const MeasuredTrace& measured, const Style& style) {
   std::string text = HeadText(report, style);
   if (report.series && report.program->live.step_length > 0) text += SeriesText(report, style);
-  if (report.step > 0) text += fmt::format("step {}:\n", report.step);
-  return text + LiveRowsText(report, measured, style);
+  if (report.step > 0) {
+    text += fmt::format("step {}:\n", report.step);
+  } else {
+    text += OperatorsText(report, style);
+  }
+  return measured.rows.empty() ? text : text + LiveRowsText(report, measured, style);
 }
 
 std::string LiveProgressText(const LiveFold& fold) {
@@ -282,7 +351,9 @@ void AddLiveJson(const LiveReport& report, const MeasuredTrace& measured,
       {"lines_without_task", live.lines_without_task},
       {"lost", live.lost},
       {"step", report.step == 0 ? Json(nullptr) : Json(report.step)},
-      {"steps", StepsJson(live)}};
+      {"steps", StepsJson(live)},
+      {"operators", OperatorsJson(program)},
+      {"notes", live.notes}};
   for (std::size_t i = 0; i < measured.rows.size(); ++i) {
     const MeasuredRow& row = measured.rows[i];
     const LiveRow& counts = LiveOf(report, row);
@@ -292,7 +363,9 @@ void AddLiveJson(const LiveReport& report, const MeasuredTrace& measured,
       times["samples"] = Json::array();
       for (const float sample : row.row.samples) times["samples"].push_back(SixDigits(sample));
     }
-    json["module"] = row.row.module.empty() ? Json(nullptr) : Json(row.row.module);
+    const auto name = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+    json["module"] = name(row.row.module);
+    json["operator"] = name(row.row.operator_name);
     json["live_seconds"] = has_tasks ? JsonNumber(counts.seconds) : Json(nullptr);
     json["live_share"] = JsonNumber(Ratio(row.row.seconds, WholeSeconds(report)));
     json["overlapped"] = has_tasks ? Json(counts.overlapped) : Json(nullptr);

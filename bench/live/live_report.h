@@ -19,7 +19,7 @@ struct LiveReport {
   std::size_t step = 0;  // the step whose rows are shown, from 1; 0: all of the run
   bool all = false;      // all rows, not only the costliest
   bool series = false;   // the steps one by one
-  bool modules = false;  // rows have a module
+  LiveNames names{};     // that rows have
 };
 
 // The summary and the rows. `measured` has the rows of the same trace, the costliest first.

@@ -32,6 +32,23 @@ std::string LineOfText(const LiveRecord& record, std::string_view text) {
   return fmt::format("onednn_verbose,v1,primitive,exec,{},{}\n", text, MillisecondsOf(record));
 }
 
+void AddOnce(std::string_view text, std::vector<std::string>& texts) {
+  if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.emplace_back(text);
+}
+
+// Nodes of the backward pass without the words that all of them have.
+std::string_view OperatorName(std::string_view name) {
+  constexpr std::string_view kNode = "autograd::engine::evaluate_function: ";
+  return name.substr(name.starts_with(kNode) ? kNode.size() : 0);
+}
+
+// (the program may write anything, so the number of names is bounded)
+LiveOperator& OperatorOf(LiveTrace& live, std::string_view name) {
+  const auto found = live.operators.find(name);
+  if (found != live.operators.end()) return found->second;
+  return live.operators[live.operators.size() < kMostRows ? std::string(name) : "(others)"];
+}
+
 std::vector<std::uint32_t> RowsOf(std::span<const LiveExecution> executions) {
   std::vector<std::uint32_t> rows;
   rows.reserve(executions.size());
@@ -46,12 +63,25 @@ std::optional<double> LiveRow::Event(std::size_t i) const {
   return hardware[i] * enabled / running;
 }
 
-void LiveFold::Add(LiveWriter writer, const LiveRecord& record, std::string_view text,
-                   std::string_view module) {
-  reader_.SetModule(module);
+void LiveFold::Add(LiveWriter writer, const LiveRecord& record, const LiveTexts& texts) {
+  const std::string_view text = texts.text;
+  const std::string_view operator_name = OperatorName(texts.operator_name);
+  reader_.SetCaller(texts.module, operator_name);
   switch (record.kind) {
     case LIVE_TASK:
       AddTask(writer, record, text);
+      if (reader_.Last() && !operator_name.empty()) {
+        OperatorOf(live_, operator_name).primitive_seconds += reader_.Last()->seconds;
+      }
+      break;
+    case LIVE_OPERATOR: {
+      LiveOperator& run = OperatorOf(live_, operator_name);
+      ++run.runs;
+      run.seconds += SecondsOf(Between(record.begin, record.end));
+      break;
+    }
+    case LIVE_NOTE:
+      AddOnce(text, live_.notes);
       break;
     case LIVE_LINE:
       reader_.Add(text);
@@ -61,10 +91,7 @@ void LiveFold::Add(LiveWriter writer, const LiveRecord& record, std::string_view
       processes_.try_emplace(writer.process);
       break;
     case LIVE_LIBRARY:
-      if (std::find(live_.libraries.begin(), live_.libraries.end(), text) ==
-          live_.libraries.end()) {
-        live_.libraries.emplace_back(text);
-      }
+      AddOnce(text, live_.libraries);
       break;
     default:
       break;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -46,9 +47,18 @@ struct LiveStep {
   double primitive_seconds = 0;
 };
 
+// An operator of PyTorch, or a node of its backward pass, that no other one called.
+struct LiveOperator {
+  std::int64_t runs = 0;
+  double seconds = 0;            // from begin to end
+  double primitive_seconds = 0;  // of its thread's primitives in it, by their lines
+};
+
 struct LiveTrace {
   Trace trace;
-  std::vector<LiveRow> rows;           // by TraceRow::order
+  std::vector<LiveRow> rows;                                   // by TraceRow::order
+  std::map<std::string, LiveOperator, std::less<>> operators;  // by name
+  std::vector<std::string> notes;                              // of the library in the program
   std::vector<std::string> libraries;  // with tasks: "/usr/lib/.../libdnnl.so.2 (ITT 3.22.5)"
   std::int64_t tasks = 0;
   std::int64_t tasks_without_line = 0;
@@ -72,8 +82,7 @@ inline constexpr std::size_t kMostLiveExecutions = 1'000'000;
 // Folds records while the program runs, in bounded memory.
 class LiveFold {
  public:
-  void Add(LiveWriter writer, const LiveRecord& record, std::string_view text,
-           std::string_view module = {});
+  void Add(LiveWriter writer, const LiveRecord& record, const LiveTexts& texts);
   std::int64_t primitives() const { return primitives_; }
   // The rows so far.
   const Trace& SoFar() const { return reader_.SoFar(); }

@@ -11,16 +11,18 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 2u
+#define LIVE_VERSION 3u
 #define LIVE_CHUNK_BYTES (64u << 10)
 #define LIVE_CHUNKS 1024u
 #define LIVE_MOST_TEXT (16u << 10)
 #define LIVE_MOST_EVENTS 11
-#define LIVE_MOST_MODULE 256u
+#define LIVE_MOST_NAME 256u
 
 /* The environment variables: the path of the memory, and that the user asked for oneDNN's log. */
 #define LIVE_PATH_VARIABLE "TOPDNN_LIVE"
 #define LIVE_PASS_ON_VARIABLE "TOPDNN_LIVE_PASS_ON"
+/* For python/sitecustomize.py: "modules", "operators" or both, as one text. */
+#define LIVE_NAMES_VARIABLE "TOPDNN_LIVE_NAMES"
 
 /* The places of LiveRecord.counts. The events of the hardware follow. */
 enum {
@@ -61,7 +63,8 @@ struct LiveChunk {
   uint64_t order;
 };
 
-enum { LIVE_TASK = 1, LIVE_LINE, LIVE_LIBRARY };
+/* The text of an operator's record is empty; that of a note is for the user. */
+enum { LIVE_TASK = 1, LIVE_LINE, LIVE_LIBRARY, LIVE_OPERATOR, LIVE_NOTE };
 
 enum {
   LIVE_HAS_LINE = 1,   /* the text is the line of the task's execution */
@@ -69,18 +72,20 @@ enum {
   LIVE_HARDWARE = 4    /* counts of the hardware are there */
 };
 
-/* The text follows, and after it the module of the framework. Without a line, a task's text is what
- * oneDNN says of it by ITT's metadata, or empty. A task covers begin to end; oneDNN prints its
- * line, with the time that it measured, shortly before the end. Counts are those from begin to the
- * line, or to the end. */
+/* The text follows, and after it the module and the operator of the framework. Without a line, a
+ * task's text is what oneDNN says of it by ITT's metadata, or empty. A task covers begin to end;
+ * oneDNN prints its line, with the time that it measured, shortly before the end. Counts are those
+ * from begin to the line, or to the end. */
 struct LiveRecord {
   uint32_t bytes; /* with the texts, a multiple of 8 */
   uint16_t kind;
   uint16_t flags;
   uint32_t text_bytes;
   uint32_t module_bytes;
-  uint64_t begin; /* ns of CLOCK_MONOTONIC */
-  uint64_t line;  /* 0: no line */
+  uint32_t operator_bytes;
+  uint32_t reserved; /* 0 */
+  uint64_t begin;    /* ns of CLOCK_MONOTONIC */
+  uint64_t line;     /* 0: no line */
   uint64_t end;
   uint64_t gap; /* ns before `begin` in which no thread of the process was in a task */
   uint64_t counts[LIVE_COUNTS];

@@ -1,9 +1,11 @@
-"""Names the modules of PyTorch for `topdnn trace --live --modules`, in an unchanged program.
+"""Names the modules and operators of PyTorch for `topdnn trace --live`, in an unchanged program.
 
 PYTHONPATH leads to this file. It gives way to the user's own sitecustomize, waits for torch, and
 tells libtopdnn_live.so, which is preloaded, the module that each thread runs: in the forward pass by
 PyTorch's hooks of all modules, in the backward pass by hooks of the tensors that modules return.
-(PyTorch's hooks of backward passes would forbid that a program changes an output in place.)
+(PyTorch's hooks of backward passes would forbid that a program changes an output in place.) For the
+operators, it switches on PyTorch's profiler that announces ranges to ITT, in the importing thread;
+PyTorch itself does so in backward passes.
 """
 
 import os
@@ -29,10 +31,65 @@ class _Finder:
             def execute_and_watch(module):
                 del spec.loader.exec_module  # (that of the class is behind it)
                 execute(module)
-                _watch(module)
+                names = os.environ.get("TOPDNN_LIVE_NAMES", "")
+                if "modules" in names:
+                    _watch(module)
+                if "operators" in names:
+                    _announce_operators(module)
 
             spec.loader.exec_module = execute_and_watch
         return spec
+
+
+# The versions whose ProfilerStubs (C++) are as collector_operators.c has them.
+_STUBS = (1, 13), (2, 14)
+
+
+def _announce_operators(torch):
+    import atexit
+    import ctypes
+    import threading
+
+    library = ctypes.PyDLL(None)
+    own = threading.get_ident()
+
+    def note(text):
+        try:
+            library.topdnn_live_note(("--operators: " + text).encode(errors="replace"))
+        except AttributeError:
+            pass  # not preloaded
+
+    def leave():
+        nonlocal own
+        if own == threading.get_ident():
+            own = None
+            ranges.__exit__(None, None, None)
+            return True
+        return False
+
+    def give_way(enable):
+        """A thread has one profiler: the program's own one is that of PyTorch, unchanged."""
+
+        def call(*arguments, **named):
+            if leave():
+                note("the program starts a profiler of its own: its operators are known until then")
+            return enable(*arguments, **named)
+
+        return call
+
+    try:
+        version = tuple(int(number) for number in torch.__version__.split(".")[:2])
+        if _STUBS[0] <= version <= _STUBS[1]:
+            library.topdnn_live_operators()  # (in a build with ITT these are not needed)
+        profiler = torch.autograd.profiler
+        ranges = profiler.emit_itt()
+        ranges.__enter__()
+        atexit.register(leave)
+        for name in ("_prepare_profiler", "_enable_profiler"):
+            setattr(profiler, name, give_way(getattr(profiler, name)))
+    except Exception as error:
+        version = getattr(torch, "__version__", "without a version")
+        note("PyTorch %s does not announce its operators: %s" % (version, error))
 
 
 def _watch(torch):

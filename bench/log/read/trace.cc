@@ -20,7 +20,7 @@ constexpr double kStampError = 1e-5;
 std::string IdentityOf(const TraceRow& row) {
   std::string text;
   for (const std::string* part : {&row.primitive, &row.engine, &row.prop_kind, &row.attributes,
-                                  &row.auxiliary, &row.problem, &row.module}) {
+                                  &row.auxiliary, &row.problem, &row.module, &row.operator_name}) {
     text += *part;
     text += kSeparator;
   }
@@ -227,8 +227,7 @@ void TraceReader::AddExecution(const VerboseLine& line, bool timed) {
 }
 
 std::optional<std::size_t> TraceReader::RowOf(const VerboseLine& line) {
-  key_ = module_;
-  key_ += kSeparator;
+  key_ = module_ + kSeparator + operator_name_ + kSeparator;
   for (std::size_t i = 0; i < kVerboseFields; ++i) {
     if (i == static_cast<std::size_t>(VerboseField::kOperation)) continue;
     if (i == static_cast<std::size_t>(VerboseField::kTime)) continue;
@@ -251,6 +250,7 @@ std::optional<std::size_t> TraceReader::RowOf(const VerboseLine& line) {
   row.auxiliary = Trimmed(line[VerboseField::kAuxiliary]);
   row.problem = Trimmed(line[VerboseField::kProblem]);
   row.module = module_;
+  row.operator_name = operator_name_;
   row.implementation = line[VerboseField::kImplementation];
   if (line.marker == kMkldnnMarker) {
     row.tensors = ParseTracedTensors(

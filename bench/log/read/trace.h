@@ -21,7 +21,8 @@
 
 namespace topdnn {
 
-// Equal executions: the same primitive, propagation, tensors, attributes, problem and module.
+// Equal executions: the same primitive, propagation, tensors, attributes, problem, module and
+// operator.
 struct TraceRow {
   std::string primitive;
   std::string engine;
@@ -30,7 +31,8 @@ struct TraceRow {
   std::string attributes;  // EssentialAttributes
   std::string auxiliary;   // alg:convolution_direct
   std::string problem;
-  std::string module;          // of the framework, if it is known; the log does not name it
+  // Of the framework, if they are known; the log does not name them.
+  std::string module, operator_name;
   std::string implementation;  // of the first execution; with "..." if others differ
   std::size_t order = 0;       // among the rows, by the first execution
   std::int64_t count = 0;
@@ -84,8 +86,11 @@ class TraceReader {
 
   // The next bytes of the log.
   void Add(std::string_view bytes);
-  // The module whose executions the next lines are.
-  void SetModule(std::string_view module) { module_ = module; }
+  // The module and the operator whose executions the next lines are.
+  void SetCaller(std::string_view module, std::string_view operator_name) {
+    module_ = module;
+    operator_name_ = operator_name;
+  }
   // What is read so far.
   const Trace& SoFar() const { return trace_; }
   // The row and the seconds of the last complete line, if it is an execution and is folded.
@@ -126,7 +131,7 @@ class TraceReader {
   std::vector<std::string> untimed_;
   std::size_t untimed_bytes_ = 0;
   std::string key_;  // of the current line
-  std::string module_;
+  std::string module_, operator_name_;
   std::size_t row_bytes_ = 0;
   // Of the stamped calls.
   std::optional<double> first_start_, last_end_;

@@ -289,7 +289,8 @@ ComparedRun RunOfTrace(const Json& trace, bool live) {
   for (const Json& row : trace["rows"]) {
     if (!row.is_object()) continue;
     std::string name = TextAt(row, "primitive");
-    for (const char* key : {"problem", "auxiliary", "types", "layouts", "attributes", "module"}) {
+    for (const char* key :
+         {"problem", "auxiliary", "types", "layouts", "attributes", "module", "operator"}) {
       const std::string part = TextAt(row, key);
       if (!part.empty()) name += " " + part;
     }

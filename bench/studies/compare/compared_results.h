@@ -69,8 +69,8 @@ ComparedResults PairResults(const ResultFile& a, const ResultFile& b);
 // The run in a profile's JSON.
 ComparedRun RunOfProfile(const nlohmann::ordered_json& profile);
 // The run in a trace's JSON. Each row is a stage, named after its primitive, problem, layouts,
-// attributes and module. Its times are those of one execution: here, without the operands in the
-// caches; with `live` in the program, and the step is the program's without the first one.
+// attributes, module and operator. Its times are those of one execution: here, without the operands
+// in the caches; with `live` in the program, and the step is the program's without the first one.
 ComparedRun RunOfTrace(const nlohmann::ordered_json& trace, bool live = false);
 
 // Fewer executions of a row in a program do not show how much they vary.

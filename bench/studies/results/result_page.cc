@@ -156,8 +156,15 @@ Json SchedulingData(const Json& scheduling) {
 // The course of the steps in at most kMostPoints points, each the mean of `steps_per_point` steps.
 Json LiveData(const Json& live) {
   constexpr std::size_t kMostPoints = 1'000;
+  constexpr std::size_t kMostOperators = 10;
   Json data = Members(
       live, std::array{"program_seconds", "span_seconds", "between_seconds", "processes", "step"});
+  data["operators"] = Json::array();
+  for (const Json& own : ObjectsIn(live, "operators")) {
+    if (data["operators"].size() == kMostOperators) break;
+    data["operators"].push_back(
+        Members(own, std::array{"name", "seconds", "share", "primitive_seconds"}));
+  }
   const Json& steps = ObjectIn(live, "steps");
   if (steps.is_null()) return data;
   Json& kept = data["steps"] = Members(steps, std::array{"primitives", "first_seconds"});
@@ -202,6 +209,7 @@ Json TraceData(const Json& trace) {
                                "topdown_bounds",
                                "topdown_bounds_reason",
                                "module",
+                               "operator",
                                "live_seconds",
                                "live_share",
                                "overlapped",

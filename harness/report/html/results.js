@@ -234,7 +234,7 @@ function readTrace(data) {
       (row, index) => ({
         ...row,
         index,
-        label: [row.module, row.primitive, words(row.pass ?? row.prop_kind), row.problem]
+        label: [row.module, row.operator, row.primitive, words(row.pass ?? row.prop_kind), row.problem]
                    .filter(Boolean)
                    .join(' '),
         status: here ? row.status : null,

@@ -26,8 +26,8 @@ function primitiveFacts(row) {
   return {
     title: `${row.index + 1}. ${row.label}`,
     lines: [
-      ...(row.module ? [['module', row.module]] : []), ['problem', row.problem ?? ABSENT],
-      ['types', row.types ?? ABSENT],
+      ...['module', 'operator'].filter((key) => row[key]).map((key) => [key, row[key]]),
+      ['problem', row.problem ?? ABSENT], ['types', row.types ?? ABSENT],
       ['layouts', row.layouts ?? ABSENT], ['runs', count(row.count)],
       ['framework', timeText(row.framework_seconds)], ...liveFacts(row), ['here', timeText(row.measured_seconds)],
       ['here, data in the caches', timeText(row.hot_seconds)], ['here over framework', ratioText(row)],
@@ -143,6 +143,9 @@ function tracedRatioPicture(trace, view) {
   return trace.here ? ratioPicture(trace, view) : null;
 }
 
+const operatorText = (own) => `${own.name}: ${timeText(own.seconds)}, ${percent(own.share)}, ` +
+    `${percent(own.seconds > 0 ? own.primitive_seconds / own.seconds : null)} of it in primitives`;
+
 function traceVerdict(trace) {
   const slowest = trace.items.slice(0, 3).map(
       (row) => `${row.label}: ${timeText(row.framework_seconds)}, ${percent(row.share)}`);
@@ -162,6 +165,7 @@ function traceVerdict(trace) {
           figure('reorders', percent(trace.reorder_share), "of the framework's time"),
           trace.live ? null : figure('between primitives', timeText(trace.between_seconds))),
       list('costliest primitives', slowest, true),
+      list('costliest operators', (trace.live?.operators ?? []).map(operatorText), true),
       list(plural(reasons.length, 'row') + ' not measured', reasons, false),
       commandLine(trace.command));
 }
@@ -175,8 +179,9 @@ function primitiveTable(trace, view) {
     caption: 'Choose a heading to sort by it.',
     columns: [
       numberColumn('#', (row) => row.index + 1, String),
-      ...(trace.items.some((row) => row.module) ? [{name: 'module', text: (row) => row.module ?? ''}] :
-                                                  []),
+      ...['module', 'operator']
+          .filter((key) => trace.items.some((row) => row[key]))
+          .map((key) => ({name: key, text: (row) => row[key] ?? ''})),
       {name: 'primitive', head: true, text: primitiveText},
       {name: 'problem', text: (row) => String(row.problem ?? ABSENT)},
       numberColumn('runs', (row) => row.count, count),

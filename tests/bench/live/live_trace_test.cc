@@ -79,11 +79,11 @@ LiveRecord Task(std::uint64_t begin, std::uint64_t line, std::uint64_t end, std:
 TEST(LiveFoldTest, TasksGetTheCountsOfTheirRow) {
   LiveFold fold;
   const LiveWriter main{10, 10};
-  fold.Add(main, Task(1'000'000, 1'500'000, 1'600'000, 0), LineOf("reorder", "0.5"));
-  fold.Add(main, Task(2'000'000, 2'200'000, 2'300'000, 400'000), LineOf("eltwise", "0.2"));
+  fold.Add(main, Task(1'000'000, 1'500'000, 1'600'000, 0), {LineOf("reorder", "0.5")});
+  fold.Add(main, Task(2'000'000, 2'200'000, 2'300'000, 400'000), {LineOf("eltwise", "0.2")});
   LiveRecord beside = Task(4'000'000, 5'000'000, 5'100'000, 1'700'000);
   beside.flags |= LIVE_OVERLAPPED;
-  fold.Add(main, beside, LineOf("reorder", "1"));
+  fold.Add(main, beside, {LineOf("reorder", "1")});
   EXPECT_EQ(fold.primitives(), 3);
   const LiveTrace live = fold.Finish();
   ASSERT_EQ(live.trace.rows.size(), 2u);
@@ -109,12 +109,12 @@ TEST(LiveFoldTest, OneDnnWithoutTasksOrWithoutALogStillGivesRows) {
   LiveFold fold;
   LiveRecord line = {};
   line.kind = LIVE_LINE;
-  fold.Add({1, 1}, line, "onednn_verbose,info,oneDNN v2.6.3 (commit N/A)\n");
-  fold.Add({1, 1}, line, LineOf("softmax", "0.25"));
+  fold.Add({1, 1}, line, {"onednn_verbose,info,oneDNN v2.6.3 (commit N/A)\n"});
+  fold.Add({1, 1}, line, {LineOf("softmax", "0.25")});
   LiveRecord task = Task(1'000, 0, 3'000, 0);
   task.flags = 0;
   std::strcpy(task.name, "convolution");
-  fold.Add({2, 2}, task, "");
+  fold.Add({2, 2}, task, {""});
   const LiveTrace live = fold.Finish();
   ASSERT_EQ(live.trace.rows.size(), 2u);
   EXPECT_EQ(live.trace.library, "oneDNN v2.6.3 (commit N/A)");
@@ -130,12 +130,12 @@ TEST(LiveFoldTest, OneDnnWithoutTasksOrWithoutALogStillGivesRows) {
 // oneDNN 3.12 sends the line without its first fields and the time as ITT's metadata.
 TEST(LiveFoldTest, ATaskWithoutALineHasTheNameThatItsMetadataSay) {
   LiveFold fold;
-  fold.Add({1, 1}, Task(1'000, 2'000, 3'000, 0), LineOf("reorder", "0.001"));
+  fold.Add({1, 1}, Task(1'000, 2'000, 3'000, 0), {LineOf("reorder", "0.001")});
   LiveRecord task = Task(1'000, 0, 5'000, 0);
   task.flags = 0;
-  fold.Add({1, 1}, task, "cpu,reorder,jit:avx2,undef,src_f32::blocked:ab:f0,,,2x3");
-  fold.Add({1, 1}, task, "cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,7x8");
-  fold.Add({1, 1}, task, "cpu,matmul,of another task,undef,,,,2x3");
+  fold.Add({1, 1}, task, {"cpu,reorder,jit:avx2,undef,src_f32::blocked:ab:f0,,,2x3"});
+  fold.Add({1, 1}, task, {"cpu,reorder,jit:uni,undef,src:f32::blocked:ab::f0,,,7x8"});
+  fold.Add({1, 1}, task, {"cpu,matmul,of another task,undef,,,,2x3"});
   const LiveTrace live = fold.Finish();
   ASSERT_EQ(live.trace.rows.size(), 3u);
   EXPECT_EQ(live.trace.rows[0].count, 2);  // that of the line
@@ -156,7 +156,7 @@ TEST(LiveFoldTest, ACountOfTheHardwareIsScaledToTheTimeThatItWasEnabled) {
   task.counts[LIVE_ENABLED] = 1'000;
   task.counts[LIVE_RUNNING] = 250;
   task.counts[LIVE_EVENTS] = 100;
-  fold.Add({1, 1}, task, LineOf("reorder", "0.001"));
+  fold.Add({1, 1}, task, {LineOf("reorder", "0.001")});
   const LiveTrace live = fold.Finish();
   EXPECT_EQ(live.rows.at(0).Event(0), 400);
 }
@@ -168,7 +168,7 @@ TEST(LiveFoldTest, AStepHasItsOwnRowsAndTimes) {
     for (const std::string name : {"reorder", "eltwise", "softmax"}) {
       const std::uint64_t gap = name == "reorder" ? 50'000 : 10'000;
       now += gap;
-      fold.Add({7, 7}, Task(now, now + 100'000, now + 100'000, gap), LineOf(name, "0.1"));
+      fold.Add({7, 7}, Task(now, now + 100'000, now + 100'000, gap), {LineOf(name, "0.1")});
       now += 100'000;
     }
   }
@@ -189,7 +189,7 @@ TEST(LiveFoldTest, EqualPrimitivesOfTwoModulesAreTwoRows) {
   LiveFold fold;
   const LiveRecord task = Task(1'000, 2'000, 3'000, 0);
   for (const char* module : {"layer1.conv", "layer2.conv", "", "layer1.conv"}) {
-    fold.Add({7, 7}, task, LineOf("reorder", "0.1"), module);
+    fold.Add({7, 7}, task, {LineOf("reorder", "0.1"), module});
   }
   const LiveTrace live = fold.Finish();
   ASSERT_EQ(live.trace.rows.size(), 3u);
@@ -197,6 +197,47 @@ TEST(LiveFoldTest, EqualPrimitivesOfTwoModulesAreTwoRows) {
   EXPECT_EQ(live.trace.rows[0].count, 2);
   EXPECT_EQ(live.rows[1].tasks, 1);
   EXPECT_EQ(live.trace.rows[2].module, "");
+}
+
+// A primitive in an operator is also in the operator's time; a row has the operator's name, without
+// what all nodes of the backward pass are called.
+TEST(LiveFoldTest, AnOperatorHasItsTimeAndThatOfItsPrimitives) {
+  LiveFold fold;
+  const auto add = [&](std::uint64_t begin, std::uint64_t end, const char* name) {
+    LiveRecord record = {};
+    record.kind = LIVE_OPERATOR;
+    record.begin = begin;
+    record.end = end;
+    fold.Add({7, 7}, record, {"", "head", name});
+  };
+  const std::string backward = "autograd::engine::evaluate_function: MmBackward0";
+  const LiveRecord task = Task(2'000'000, 2'100'000, 2'100'000, 0);
+  fold.Add({7, 7}, task, {LineOf("reorder", "0.1"), "head", "aten::mm"});
+  add(1'000'000, 3'000'000, "aten::mm");
+  fold.Add({7, 7}, task, {LineOf("reorder", "0.2"), "head", backward});
+  fold.Add({7, 7}, task, {LineOf("reorder", "0.3"), "head", backward});
+  add(5'000'000, 6'000'000, backward.c_str());
+  add(7'000'000, 7'500'000, "aten::mm");
+  fold.Add({7, 7}, task, {LineOf("reorder", "0.4")});
+  LiveRecord note = {};
+  note.kind = LIVE_NOTE;
+  fold.Add({7, 7}, note, {"a note"});
+  fold.Add({7, 7}, note, {"a note"});
+  const LiveTrace live = fold.Finish();
+  EXPECT_THAT(live.notes, ElementsAre("a note"));
+  ASSERT_EQ(live.operators.size(), 2u);
+  const LiveOperator& product = live.operators.at("aten::mm");
+  EXPECT_EQ(product.runs, 2);
+  EXPECT_NEAR(product.seconds, 2.5e-3, 1e-9);
+  EXPECT_NEAR(product.primitive_seconds, 1e-4, 1e-9);
+  const LiveOperator& gradient = live.operators.at("MmBackward0");
+  EXPECT_EQ(gradient.runs, 1);
+  EXPECT_NEAR(gradient.seconds, 1e-3, 1e-9);
+  EXPECT_NEAR(gradient.primitive_seconds, 5e-4, 1e-9);
+  ASSERT_EQ(live.trace.rows.size(), 3u);
+  EXPECT_EQ(live.trace.rows[1].operator_name, "MmBackward0");
+  EXPECT_EQ(live.trace.rows[1].count, 2);
+  EXPECT_EQ(live.trace.rows[2].operator_name, "");
 }
 
 // ---- Top-Down of a row.
@@ -254,7 +295,7 @@ TEST(LiveEventsTest, TheNodesOfARowAreThoseOfTheSumsOfItsRuns) {
         const auto found = counts.find(events.names[e]);
         if (found != counts.end()) task.counts[LIVE_EVENTS + e] = found->second[run];
       }
-      fold.Add({1, 1}, task, LineOf("reorder", "0.001"));
+      fold.Add({1, 1}, task, {LineOf("reorder", "0.001")});
     }
     return fold.Finish();
   };
@@ -310,11 +351,10 @@ TEST(LiveMemoryTest, ChunksAreReadInTheOrderInWhichTheyWereTakenAndFreed) {
   Append(earlier, record, "second");
   Append(later, record, "third");
   std::vector<std::string> texts;
-  const auto take = [&](LiveWriter writer, const LiveRecord&, std::string_view text,
-                        std::string_view) {
+  const auto take = [&](LiveWriter writer, const LiveRecord&, const LiveTexts& written) {
     EXPECT_EQ(writer.process, own);
     EXPECT_EQ(writer.thread, 2u);
-    texts.emplace_back(text);
+    texts.emplace_back(written.text);
   };
   EXPECT_EQ(memory.Read(take), 3);
   EXPECT_THAT(texts, ElementsAre("first", "second", "third"));
@@ -325,22 +365,24 @@ TEST(LiveMemoryTest, ChunksAreReadInTheOrderInWhichTheyWereTakenAndFreed) {
   EXPECT_EQ(texts.back(), "fourth");
 }
 
-TEST(LiveMemoryTest, TheModuleFollowsTheText) {
+TEST(LiveMemoryTest, TheModuleAndTheOperatorFollowTheText) {
   LiveMemory memory;
   LiveChunk& chunk = memory.chunk(0);
   chunk = {.state = LIVE_DONE, .used = 0, .process = 0, .thread = 1, .order = 1};
   LiveRecord record = {};
   record.module_bytes = 4;
-  Append(chunk, record, "linehead");
+  record.operator_bytes = 3;
+  Append(chunk, record, "lineheadadd");
   auto* const written = reinterpret_cast<LiveRecord*>(&chunk + 1);
   written->text_bytes = 4;
-  record.module_bytes = 6;
-  Append(chunk, record, "bad");  // the module would reach beyond the record
+  Append(chunk, record, "bad");  // the operator would reach beyond the record
   std::vector<std::string> texts;
-  memory.Read([&](LiveWriter, const LiveRecord&, std::string_view text, std::string_view module) {
-    texts.push_back(std::string(text) + "|" + std::string(module));
+  memory.Read([&](LiveWriter, const LiveRecord&, const LiveTexts& all) {
+    for (const std::string_view text : {all.text, all.module, all.operator_name}) {
+      texts.emplace_back(text);
+    }
   });
-  EXPECT_THAT(texts, ElementsAre("line|head"));
+  EXPECT_THAT(texts, ElementsAre("line", "head", "add"));
 }
 
 TEST(LiveMemoryTest, ADamagedRecordEndsItsChunk) {
@@ -354,13 +396,14 @@ TEST(LiveMemoryTest, ADamagedRecordEndsItsChunk) {
       reinterpret_cast<LiveRecord*>(reinterpret_cast<char*>(&chunk + 1) + (sizeof(LiveRecord) + 8));
   bad->text_bytes = 1u << 30;
   std::vector<std::string> texts;
-  EXPECT_EQ(memory.Read([&](LiveWriter, const LiveRecord&, std::string_view text,
-                            std::string_view) { texts.emplace_back(text); }),
+  EXPECT_EQ(memory.Read([&](LiveWriter, const LiveRecord&, const LiveTexts& all) {
+    texts.emplace_back(all.text);
+  }),
             1);
   EXPECT_THAT(texts, ElementsAre("good"));
   chunk.used = ~0u;  // and no length leads out of the chunk
   chunk.state = LIVE_WRITING;
-  memory.Read([](LiveWriter, const LiveRecord&, std::string_view, std::string_view) {});
+  memory.Read([](LiveWriter, const LiveRecord&, const LiveTexts&) {});
 }
 
 TEST(LiveProgramTest, AStaticProgramIsRecognized) {
