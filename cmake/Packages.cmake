@@ -68,7 +68,10 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
 # (CPack's own file of shlibs is for all packages or for none)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/shlibs CONTENT
      "libtopdnn 0 libtopdnn0 (>= ${PROJECT_VERSION})\n")
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/shlibs)
+# (dpkg calls ldconfig once after all packages; Debian's policy, section 8.1.1)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/triggers CONTENT "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/shlibs
+                                               ${CMAKE_BINARY_DIR}/triggers)
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "library that measures programs in C and Python
 Times of stages with a verdict, counters over all threads of a process, and
 exact counts of a function: the harness of topdnn with an interface in C.")
