@@ -78,6 +78,14 @@ exact counts of a function: the harness of topdnn with an interface in C.")
 
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-topdnn)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+# Python's caches are made at the installation, and removed with the package (as dh_python3 does it).
+set(scripts ${CMAKE_BINARY_DIR}/python3-topdnn)
+set(script "#!/bin/sh\nset -e\nif command -v %s >/dev/null; then %s -p python3-topdnn; fi\n")
+string(REPLACE %s py3compile postinst "${script}")
+string(REPLACE %s py3clean prerm "${script}")
+file(CONFIGURE OUTPUT ${scripts}/postinst CONTENT "${postinst}")
+file(CONFIGURE OUTPUT ${scripts}/prerm CONTENT "${prerm}")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${scripts}/postinst ${scripts}/prerm)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
     "python3 (>= 3.9), libtopdnn0 (= ${package_version})")
