@@ -1,5 +1,6 @@
 #include "harness/machine/cpu.h"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <string_view>
@@ -180,6 +181,26 @@ std::string_view Microarchitecture(const Cpu& cpu, CoreKind kind) {
   return "";
 }
 
+// A hypervisor may give any model. These features came with Sapphire Rapids (SDM, CPUID leaf 7;
+// Alder Lake's first steppings had AVX512-FP16, too), so an older model that has one is not the
+// CPU's.
+void MendModel(const CpuidLeaves& leaves, Cpu& cpu) {
+  constexpr std::uint32_t kFp16OrAmx = 1U << 23 | 1U << 24;
+  constexpr std::array<std::string_view, 7> kNewer = {"",
+                                                      "sapphire_rapids",
+                                                      "emerald_rapids",
+                                                      "granite_rapids",
+                                                      "alder_lake_p",
+                                                      "nova_lake_p",
+                                                      "nova_lake_e"};
+  if (cpu.vendor != kIntel || (leaves.Leaf(7).edx & kFp16OrAmx) == 0) return;
+  if (std::find(kNewer.begin(), kNewer.end(), cpu.microarchitecture) != kNewer.end()) return;
+  cpu.doubt =
+      "CPUID names " + cpu.microarchitecture +
+      ", which has neither AVX512-FP16 nor AMX: taken for sapphire_rapids, the first with them";
+  cpu.microarchitecture = "sapphire_rapids";
+}
+
 }  // namespace
 
 Cpu IdentifyX86(const CpuidLeaves& leaves) {
@@ -202,6 +223,7 @@ Cpu IdentifyX86(const CpuidLeaves& leaves) {
   cpu.brand = Trimmed(brand);
   const std::uint32_t core_type = leaves.Leaf(0x1A).eax >> 24;
   cpu.microarchitecture = Microarchitecture(cpu, core_type == 0x20 ? kE : kP);
+  MendModel(leaves, cpu);
   cpu.hypervisor = HypervisorName(leaves);
   cpu.invariant_tsc = (leaves.Leaf(0x80000007).edx >> 8 & 1) != 0;
   return cpu;

@@ -19,6 +19,7 @@ struct Cpu {
   int model = 0;
   int stepping = 0;
   std::string hypervisor;      // "KVM", "VMware"; empty: none, or not known (Arm)
+  std::string doubt;           // why the model is not that of the CPU; empty if it may be
   bool invariant_tsc = false;  // ticks at one rate in every power state, on all cores alike
 };
 

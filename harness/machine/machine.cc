@@ -98,7 +98,8 @@ Machine DescribeMachine() {
   machine.microcode = Microcode();
   const std::string doubt = LastLevelCacheDoubt(machine.topology, !machine.cpu.hypervisor.empty());
   if (!doubt.empty()) machine.doubts.push_back(doubt);
-  for (const std::string& other : {machine.topology.caches_doubt, machine.topology.allowed_doubt}) {
+  for (const std::string& other :
+       {machine.cpu.doubt, machine.topology.caches_doubt, machine.topology.allowed_doubt}) {
     if (!other.empty()) machine.doubts.push_back(other);
   }
   if (!machine.cpu.invariant_tsc) {

@@ -132,6 +132,28 @@ TEST(IdentifyX86, NamesRecordedCpus) {
   EXPECT_FALSE(plain.invariant_tsc);
 }
 
+// Recorded in a virtual machine whose CPUID has model 167 and, in leaf 7, AMX and AVX512-FP16.
+TEST(IdentifyX86, AModelThatIsOlderThanItsFeaturesIsNotTheCpus) {
+  const auto with = [](std::uint32_t signature, std::uint32_t features) {
+    return IdentifyX86(CpuidLeaves(Leaves{
+        {{0, 0}, kIntel}, {{1, 0}, {signature, 0, 0x80000000, 0}}, {{7, 0}, {1, 0, 0, features}}}));
+  };
+  const Cpu masked = with(0x000A0671, 0x01C00000);
+  EXPECT_EQ(masked.microarchitecture, "sapphire_rapids");
+  EXPECT_EQ(masked.model, 167);
+  EXPECT_NE(masked.doubt.find("CPUID names rocket_lake"), std::string::npos);
+  EXPECT_EQ(with(0x000A0671, 0x00800000).microarchitecture, "sapphire_rapids");  // FP16 alone
+  const Cpu rocket_lake = with(0x000A0671, 0x00000010);
+  EXPECT_EQ(rocket_lake.microarchitecture, "rocket_lake");
+  EXPECT_EQ(rocket_lake.doubt, "");
+  EXPECT_EQ(with(0x000C06F2, 0x01C00000).microarchitecture, "emerald_rapids");
+  EXPECT_EQ(with(0x000A06D0, 0x01C00000).microarchitecture, "granite_rapids");
+  EXPECT_EQ(with(0x00090672, 0x00800000).microarchitecture, "alder_lake_p");
+  const Cpu later = with(0x000006FF, 0x01C00000);  // in no table
+  EXPECT_EQ(later.microarchitecture, "");
+  EXPECT_EQ(later.doubt, "");
+}
+
 TEST(IdentifyX86, DistinguishesSteppingsAndHybridCores) {
   const auto named = [](std::uint32_t signature, std::uint32_t core_type) {
     return IdentifyX86(CpuidLeaves(Leaves{{{0, 0}, kIntel},
