@@ -79,7 +79,7 @@ struct Mark {
   bool counted = false;  // the count is done: of the block, or (no block) of the fall-through path
   bool whole = false;    // the whole block was executed
   bool alone = false;    // the next instruction was counted, by a block that is not known
-  std::uint8_t spilled = 0;  // bit r < 3: register r is in spill[r]; bit 3: xmm0 is in the area
+  std::uint8_t spilled = 0;  // bit r < 3: register r is in spill[r]; bit 3: kFlagsInRax
   std::uint8_t far = 0;      // register saved in spill[3]; 0: none
   std::int16_t popped = 0;   // bytes by which the stack pointer has already moved
   std::uint32_t branch = 0;  // 1 + site of the branch that falls through to this block; 0: none

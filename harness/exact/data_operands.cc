@@ -3,7 +3,6 @@
 #if defined(__x86_64__)
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -20,8 +19,7 @@ namespace {
 constexpr std::uint64_t kNearStack = 8U << 20;
 
 bool Contains(const AddressRange& range, const OperandRecord& r) {
-  return r.low >= static_cast<double>(range.low) &&
-         r.high + r.size <= static_cast<double>(range.high);
+  return r.low >= range.low && r.high + r.size <= range.high;
 }
 
 // The process's memory: all readable mappings, and those that hold no file and are writable.
@@ -79,7 +77,7 @@ std::vector<OperandRecord> Merged(const std::vector<OperandRecord>& records) {
     all.low = std::min(all.low, r.low);
     all.high = std::max(all.high, r.high);
     all.times += r.times;
-    all.crossings[0] += r.crossings[0];
+    all.crossings += r.crossings;
     all.rep_bytes += r.rep_bytes;
   }
   std::vector<OperandRecord> list;
@@ -104,20 +102,22 @@ class Chooser {
     const auto holds = [&r](const AddressRange& range) { return Contains(range, r); };
     if (std::any_of(tensors_.begin(), tensors_.end(), holds)) return true;
     // One instruction that reads several tensors; what lies between them is not seen.
-    return r.floats && Mappings::Find(tensors_, static_cast<std::uint64_t>(r.low)) != nullptr &&
-           Mappings::Find(tensors_, static_cast<std::uint64_t>(r.high)) != nullptr;
+    return r.floats && Mappings::Find(tensors_, r.low) != nullptr &&
+           Mappings::Find(tensors_, r.high) != nullptr;
   }
 
   // Whether the operand is in private memory, wide, and holds no pointer. Small structures, which a
   // library may copy with vectors, are in L1 anyway. They may hold pointers that are gone by now.
   bool IsInScratch(const OperandRecord& r) const {
-    constexpr double kLeastScratch = 4096;
+    constexpr std::uint64_t kLeastScratch = 4096;
     if (!r.floats || r.high - r.low < kLeastScratch) return false;
-    const AddressRange* mapping = Mappings::Find(mappings_.own, static_cast<std::uint64_t>(r.low));
+    const AddressRange* mapping = Mappings::Find(mappings_.own, r.low);
     if (mapping == nullptr || !Contains(*mapping, r)) return false;
     const bool near_stack = std::any_of(stacks_.begin(), stacks_.end(), [&r](std::uint64_t stack) {
-      return std::abs(r.low - static_cast<double>(stack)) < kNearStack ||
-             std::abs(r.high - static_cast<double>(stack)) < kNearStack;
+      const auto is_near = [stack](std::uint64_t address) {
+        return address < stack + kNearStack && stack < address + kNearStack;
+      };
+      return is_near(r.low) || is_near(r.high);
     });
     return !near_stack && !HoldsPointer(mappings_, r.last, r.size);
   }
@@ -165,7 +165,7 @@ class Lines {
 class Offsets {
  public:
   std::uint32_t OffsetOf(const OperandRecord& r) {
-    const auto crossed = static_cast<double>(r.crossings[0]);
+    const auto crossed = static_cast<double>(r.crossings);
     const auto times = static_cast<double>(r.times);
     due_ += crossed;
     const bool crosses = crossed > 0 && due_ >= times / 2;
@@ -209,7 +209,7 @@ Redirection ChooseOperands(const std::vector<OperandRecord>& records,
     if (!r.store) chooser.CopyLines(r.last, chosen.lines.data() + place);
     chosen.operands.push_back({r.instruction, place + offsets.OffsetOf(r)});
     chosen.redirected_bytes += bytes;
-    chosen.crossings += static_cast<double>(r.crossings[0]);
+    chosen.crossings += static_cast<double>(r.crossings);
   }
   chosen.redirected_crossings = chosen.crossings - offsets.due();
   return chosen;

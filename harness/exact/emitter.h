@@ -17,7 +17,7 @@ enum Register { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR9, kR10, 
 inline constexpr int kRaxSpilled = 1 << kRax;
 inline constexpr int kRcxSpilled = 1 << kRcx;
 inline constexpr int kRdxSpilled = 1 << kRdx;
-inline constexpr int kXmm0Spilled = 1 << 3;
+inline constexpr int kFlagsInRax = 1 << 3;  // as by lahf and seto al
 
 class Emitter {
  public:

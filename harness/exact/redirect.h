@@ -29,18 +29,12 @@ inline constexpr std::uint32_t kStoreLines = 2 * kLinesPerHalf;
 // The memory that translated code uses for operands, near the code.
 struct RedirectArea {
   alignas(4096) std::uint8_t lines[4 * 4096];
-  // For the code that records addresses: 63, 1, and the saved value of xmm0.
-  alignas(16) std::uint32_t in_line[4];
-  std::uint32_t one[4];
-  std::uint8_t xmm0[16];
 };
 
 // What was seen of an instruction's memory operand in a run that recorded addresses.
-struct alignas(16) OperandRecord {
-  std::uint64_t crossings[2];  // executions that crossed into the next line; 0
-  std::uint32_t limit[4];      // the last place in a line that does not cross; 0, 0, 0
-  double low, high;            // addresses; exact, since they are below 2^53
-  std::uint64_t last;
+struct OperandRecord {
+  std::uint64_t crossings;        // executions that crossed into the next line
+  std::uint64_t low, high, last;  // addresses
   std::uint64_t instruction;
   std::uint64_t times;      // executions
   std::uint64_t rep_bytes;  // moved by the iterations of a `rep`

@@ -26,8 +26,7 @@ namespace {
 
 class State {
  public:
-  State(Context* c, ucontext_t* state)
-      : c_(c), registers_(state->uc_mcontext.gregs), vectors_(state->uc_mcontext.fpregs) {}
+  State(Context* c, ucontext_t* state) : c_(c), registers_(state->uc_mcontext.gregs) {}
 
   std::uint64_t rip() const { return Bits(registers_[REG_RIP]); }
   std::uint64_t Get(int r) const { return Bits(registers_[kSavedAs[r]]); }
@@ -37,11 +36,16 @@ class State {
     return rip() >= AddressOf(low) && rip() < AddressOf(high);
   }
   void Unspill(int mask) {
+    if ((mask & kFlagsInRax) != 0) {
+      constexpr std::uint64_t kOverflow = 1 << 11;
+      constexpr std::uint64_t kByLahf = 0xd5;  // SF, ZF, AF, PF, CF
+      const std::uint64_t rax = Get(kRax);
+      const std::uint64_t flags = Bits(registers_[REG_EFL]) & ~(kOverflow | kByLahf);
+      registers_[REG_EFL] = static_cast<greg_t>(flags | (rax >> 8 & kByLahf) | (rax & 1) << 11);
+    }
     for (int r = 0; r < 3; ++r) {
       if ((mask >> r & 1) != 0) Set(r, c_->spill[r]);
     }
-    if ((mask & kXmm0Spilled) == 0 || vectors_ == nullptr) return;
-    std::memcpy(&vectors_->_xmm[0], c_->area->xmm0, sizeof c_->area->xmm0);
   }
   // Takes the registers that the dispatcher saved.
   void TakeSaved() {
@@ -53,7 +57,6 @@ class State {
 
   Context* c_;
   greg_t* registers_;
-  fpregset_t vectors_;
 };
 
 // Subtracts the instructions in [address, end), which were counted but not executed.

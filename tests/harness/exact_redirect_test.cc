@@ -10,8 +10,10 @@
 
 #include <omp.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -379,6 +381,50 @@ TEST(ExactRedirect, RecordingIsTransparent) {
 }
 
 // Every thread of a team is redirected, also with its own data.
+// Each load is between an instruction that sets a flag and one that uses it: all six flags, in both
+// values. Signals arrive while a recording keeps the flags elsewhere.
+TEST(ExactRedirect, RecordingKeepsTheFlagsAlsoUnderSignals) {
+  SKIP_WITHOUT_THE_COUNTER();
+  constexpr int kRounds = 200'000;
+  constexpr std::uint64_t kStatus = 0x8d5;  // OF, SF, ZF, AF, PF, CF
+  static volatile std::uint64_t word;
+  word = 1;
+  std::uint64_t with_ones = 0, with_zeros = 0;  // rounds whose flags were right
+  const auto region = [&] {
+    for (int k = 0; k < kRounds; ++k) {
+      std::uint64_t ones = kStatus, zeros = 0;
+      const volatile std::uint64_t* const at = &word;
+      asm volatile(
+          "sub $128, %%rsp\n"
+          "pushq %0\n popfq\n mov (%2), %%rdx\n movl (%2), %%edx\n pushfq\n popq %0\n"
+          "pushq %1\n popfq\n mov (%2), %%rdx\n movl (%2), %%edx\n pushfq\n popq %1\n"
+          "add $128, %%rsp\n"
+          : "+r"(ones), "+r"(zeros)
+          : "r"(at)
+          : "rdx", "cc", "memory");
+      with_ones += (ones & kStatus) == kStatus ? 1 : 0;
+      with_zeros += (zeros & kStatus) == 0 ? 1 : 0;
+    }
+  };
+  struct sigaction handler = {};
+  struct sigaction before = {};
+  handler.sa_handler = [](int) { word = word + 1; };
+  handler.sa_flags = SA_RESTART;
+  sigaction(SIGALRM, &handler, &before);
+  itimerval often = {};
+  often.it_interval.tv_usec = often.it_value.tv_usec = 50;
+  setitimer(ITIMER_REAL, &often, nullptr);
+  AnyRegion any = region;
+  const LearnedRegion learned = LearnOperands(CallRegion, &any, {});
+  const itimerval never = {};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  EXPECT_TRUE(learned.counts.complete) << learned.counts.incomplete_reason;
+  EXPECT_EQ(with_ones, kRounds);
+  EXPECT_EQ(with_zeros, kRounds);
+  EXPECT_GT(word, 1U);  // signals came
+}
+
 TEST(ExactRedirect, Teams) {
   SKIP_WITHOUT_THE_COUNTER();
   const HideableTensor data;
