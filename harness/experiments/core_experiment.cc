@@ -31,6 +31,7 @@ constexpr double kModeSeconds = 4e-3;     // of one mode in a round, at least on
 // Counting once with the addresses of operands, and twice without, as a multiple of the time.
 constexpr double kLearnFactor = 10;
 constexpr double kTranslateSeconds = 4e-3;  // of one run in the translator, beyond the call's time
+constexpr double kTrialSeconds = 30e-3;     // of the process that tries a stage redirected
 constexpr double kMostFactor = 1.5;         // of the time that was asked for
 // A shorter stage is mostly its call.
 constexpr double kShortest = 2e-6;
@@ -239,7 +240,7 @@ class Experiment {
       due_ += costs_[i];
       if (Cancelled()) result[i].reason = "interrupted";
       if (result[i].reason.empty() && TimeIsUp()) {
-        result[i].reason = fmt::format("the experiment's {:.0f} s were up", options_.seconds);
+        result[i].reason = fmt::format("the experiment's {:.0f} s were up", budget_);
       }
       if (options_.progress) {
         options_.progress(fmt::format("core experiment: {}", subject_.stages[i].name),
@@ -290,7 +291,8 @@ class Experiment {
   // About, of the whole experiment on a stage.
   static double CostOf(double seconds) {
     const double mode = std::max(2 * seconds, std::min(kModeSeconds, (2 + kMostSamples) * seconds));
-    return kLearnFactor * seconds + kRounds * (kModes * mode + 2 * kTranslateSeconds);
+    return kTrialSeconds + kLearnFactor * seconds +
+           kRounds * (kModes * mode + 2 * kTranslateSeconds);
   }
 
   // Leaves out the shortest stages if the time does not suffice.
@@ -299,6 +301,9 @@ class Experiment {
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return seconds[a] > seconds[b]; });
+    double needed = 0;
+    for (const double each : seconds) needed += each < kShortest ? 0 : CostOf(each);
+    budget_ = std::max(options_.seconds, std::min(needed, options_.most_seconds));
     double cost = 0;
     for (const std::size_t i : order) {
       if (seconds[i] < kShortest) {
@@ -306,20 +311,20 @@ class Experiment {
         continue;
       }
       const double own = CostOf(seconds[i]);
-      if (cost + own > options_.seconds) {
+      if (cost + own > budget_) {
         (*result)[i].reason =
-            fmt::format("the experiment's {:.0f} s went to longer stages", options_.seconds);
+            fmt::format("the experiment's {:.0f} s went to longer stages", budget_);
         continue;
       }
       cost += own;
       costs_[i] = own;
     }
     // What the stages leave of the time goes to more rounds, in proportion.
-    for (double& each : costs_) each *= options_.seconds / std::max(cost, 1e-9);
+    for (double& each : costs_) each *= budget_ / std::max(cost, 1e-9);
   }
 
   // On a busy machine everything takes longer than it should.
-  bool TimeIsUp() const { return Since(start_) > kMostFactor * options_.seconds; }
+  bool TimeIsUp() const { return Since(start_) > kMostFactor * budget_; }
 
   // Whether more time has passed than is due when the stages so far are done.
   bool Late() const { return Since(start_) > due_; }
@@ -379,6 +384,7 @@ class Experiment {
   TranslationCost team_, return_;  // of each
   std::vector<double> seconds_;    // of each stage, the least seen
   std::vector<double> costs_;      // seconds that are due to each stage
+  double budget_ = 0;              // seconds of the experiment
   std::uint64_t start_ = 0;
   double due_ = 0;
 };

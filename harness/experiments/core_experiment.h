@@ -31,8 +31,10 @@ struct CoreSubject {
 };
 
 struct CoreExperimentOptions {
-  // About. The longest stages come first: those for which the time does not suffice are left out.
+  // About; up to `most_seconds` if the stages need more. The longest stages come first: those for
+  // which the time does not suffice are left out.
   double seconds = 10;
+  double most_seconds = 0;
   const std::atomic<bool>* cancel = nullptr;  // polled between rounds
   std::function<void(std::string_view what, double share)> progress{};
 };

@@ -19,9 +19,12 @@ namespace topdnn {
 
 namespace {
 
-// Six rounds of three modes take about 20 times the step, and some milliseconds a stage.
+// Six rounds of three modes take about 50 times the step, and some 0.1 s a stage.
 constexpr double kLeastSeconds = 10;
 constexpr double kLeastByDefault = 1;
+// As a multiple of the profile's seconds: about, and if the network needs more.
+constexpr double kFactor = 6;
+constexpr double kMostFactor = 24;
 
 // Redirected kernels of Eigen crashed (cnn's training, one thread and two).
 bool RunsEigen(const Plan& plan) {
@@ -60,11 +63,12 @@ std::vector<StageCore> MeasureCore(const ExperimentSubject& on) {
                                .before_iteration = Action::Of(feed)};
   // Each stage runs some hundred times in turn: the updates would train on one gradient.
   const std::vector<std::byte> state = on.plan.SaveState();
-  std::vector<StageCore> stages = RunCoreExperiment(
-      subject, {.seconds = std::max(on.by_default ? kLeastByDefault : kLeastSeconds,
-                                    6 * on.settings.seconds),
-                .cancel = on.settings.cancel,
-                .progress = on.settings.progress});
+  const double least = on.by_default ? kLeastByDefault : kLeastSeconds;
+  std::vector<StageCore> stages =
+      RunCoreExperiment(subject, {.seconds = std::max(least, kFactor * on.settings.seconds),
+                                  .most_seconds = kMostFactor * on.settings.seconds,
+                                  .cancel = on.settings.cancel,
+                                  .progress = on.settings.progress});
   on.plan.RestoreState(state);
   ThrowOnRunFailure();
   return stages;
