@@ -42,7 +42,7 @@ struct Thread {
   unsigned generation; /* of the process: a forked child starts anew */
   int depth, skip_flush, unfinished;
   const struct IttDomain* known; /* the domain that was compared last, and whose it is */
-  enum { ELSE, PRIMITIVES, PYTORCH } whose;
+  enum { OTHER, PRIMITIVES, PYTORCH } whose;
   struct LiveChunk* chunk;
   uint32_t module_bytes;
   char module[LIVE_MOST_NAME]; /* that runs in this thread, with --modules */
@@ -201,13 +201,11 @@ static void OnRangeBegin(const char* name) {
 static void OnRangeEnd(void) {
   struct Thread* thread = Self();
   if (!thread) return;
-  const int outer = thread->operators.outer;
   if (!EndRange(&thread->operators)) return;
   memset(&thread->record, 0, sizeof thread->record);
   thread->record.kind = LIVE_OPERATOR;
   thread->record.begin = thread->operators.begin;
   thread->record.end = Now();
-  thread->operators.outer = outer; /* until its name is written */
   Append(thread, "", 0);
   thread->operators.outer = 0;
 }
@@ -223,7 +221,7 @@ static int WhoseDomain(struct Thread* thread, const struct IttDomain* domain) {
     thread->known = domain;
     thread->whose = strcmp(name, "dnnl::primitive::execute") == 0 ? PRIMITIVES
                     : strcmp(name, "PyTorch") == 0                ? PYTORCH
-                                                                  : ELSE;
+                                                                  : OTHER;
   }
   return thread->whose;
 }

@@ -16,9 +16,7 @@ void BeginRange(struct Operators* operators, const char* name, uint64_t now) {
 
 int EndRange(struct Operators* operators) {
   if (operators->depth == 0) return 0; /* begun before the thread was watched, or in the parent */
-  const int ended = operators->depth-- == operators->outer;
-  if (ended) operators->outer = 0;
-  return ended;
+  return operators->depth-- == operators->outer;
 }
 
 /* ---- PyTorch's table of functions: torch/csrc/profiler/stubs/base.h, struct ProfilerStubs.

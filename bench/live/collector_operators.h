@@ -19,7 +19,8 @@ struct Operators {
 };
 
 void BeginRange(struct Operators* operators, const char* name, uint64_t now);
-/* Returns 1 if the outermost operator ends; its name is kept until the next call. */
+/* Returns 1 if the outermost operator ends. The caller then takes its name, and sets `outer` to 0.
+ */
 int EndRange(struct Operators* operators);
 
 /* Lets PyTorch call the two functions in place of its own ones, which most builds lack. Returns 0
