@@ -261,6 +261,20 @@ TEST(ExactRedirect, KeepsTheShareOfLineCrossings) {
       {&data});
   EXPECT_EQ(two.learned.crossings, 125);
   EXPECT_EQ(two.learned.redirected_crossings, 100);
+  // The last place that does not cross, and the first one that does.
+  const RedirectedRun edge = RunHidden(
+      [&] {
+        const float* a = data.floats();
+        asm volatile(
+            "mov $100, %%ecx\n"
+            "1: movups 48(%0), %%xmm0\n movups 49(%0), %%xmm0\n"
+            "add $64, %0\n dec %%ecx\n jnz 1b\n"
+            : "+r"(a)
+            :
+            : "xmm0", "rcx", "cc", "memory");
+      },
+      {&data});
+  EXPECT_EQ(edge.learned.crossings, 100);
 }
 
 // The stack, constants next to the code, and pointers in vector registers are not data: the result
@@ -387,36 +401,31 @@ TEST(ExactRedirect, RecordingKeepsTheFlagsAlsoUnderSignals) {
   SKIP_WITHOUT_THE_COUNTER();
   constexpr int kRounds = 200'000;
   constexpr std::uint64_t kStatus = 0x8d5;  // OF, SF, ZF, AF, PF, CF
-  static volatile std::uint64_t word;
-  word = 1;
+  static volatile std::uint64_t word = 1;
   std::uint64_t with_ones = 0, with_zeros = 0;  // rounds whose flags were right
-  const auto region = [&] {
+  AnyRegion region = [&] {
     for (int k = 0; k < kRounds; ++k) {
       std::uint64_t ones = kStatus, zeros = 0;
-      const volatile std::uint64_t* const at = &word;
       asm volatile(
           "sub $128, %%rsp\n"
           "pushq %0\n popfq\n mov (%2), %%rdx\n movl (%2), %%edx\n pushfq\n popq %0\n"
           "pushq %1\n popfq\n mov (%2), %%rdx\n movl (%2), %%edx\n pushfq\n popq %1\n"
           "add $128, %%rsp\n"
           : "+r"(ones), "+r"(zeros)
-          : "r"(at)
+          : "r"(&word)
           : "rdx", "cc", "memory");
       with_ones += (ones & kStatus) == kStatus ? 1 : 0;
       with_zeros += (zeros & kStatus) == 0 ? 1 : 0;
     }
   };
-  struct sigaction handler = {};
-  struct sigaction before = {};
+  struct sigaction handler = {}, before = {};
   handler.sa_handler = [](int) { word = word + 1; };
   handler.sa_flags = SA_RESTART;
   sigaction(SIGALRM, &handler, &before);
-  itimerval often = {};
+  itimerval often = {}, never = {};
   often.it_interval.tv_usec = often.it_value.tv_usec = 50;
   setitimer(ITIMER_REAL, &often, nullptr);
-  AnyRegion any = region;
-  const LearnedRegion learned = LearnOperands(CallRegion, &any, {});
-  const itimerval never = {};
+  const LearnedRegion learned = LearnOperands(CallRegion, &region, {});
   setitimer(ITIMER_REAL, &never, nullptr);
   sigaction(SIGALRM, &before, nullptr);
   EXPECT_TRUE(learned.counts.complete) << learned.counts.incomplete_reason;
