@@ -195,7 +195,7 @@ EXPORT void topdnn_live_note(const char* text) {
 
 static void OnRangeBegin(const char* name) {
   struct Thread* thread = Self();
-  if (thread) BeginRange(&thread->operators, name, Now());
+  if (thread && BeginRange(&thread->operators, name)) thread->operators.begin = Now();
 }
 
 static void OnRangeEnd(void) {

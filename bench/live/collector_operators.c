@@ -5,13 +5,13 @@
 #include <link.h>
 #include <string.h>
 
-void BeginRange(struct Operators* operators, const char* name, uint64_t now) {
+int BeginRange(struct Operators* operators, const char* name) {
   ++operators->depth;
-  if (operators->outer != 0 || !name || !strstr(name, "::")) return;
+  if (operators->outer != 0 || !name || !strstr(name, "::")) return 0;
   operators->outer = operators->depth;
-  operators->begin = now;
   operators->name_bytes = (uint32_t)strnlen(name, LIVE_MOST_NAME);
   memcpy(operators->name, name, operators->name_bytes);
+  return 1;
 }
 
 int EndRange(struct Operators* operators) {

@@ -11,14 +11,15 @@
 #include "bench/live/records.h"
 
 struct Operators {
-  int depth; /* open ranges */
-  int outer; /* the depth of the outermost operator among them; 0: none */
-  uint64_t begin;
+  int depth;      /* open ranges */
+  int outer;      /* the depth of the outermost operator among them; 0: none */
+  uint64_t begin; /* of the outermost operator */
   uint32_t name_bytes;
   char name[LIVE_MOST_NAME]; /* of the outermost operator */
 };
 
-void BeginRange(struct Operators* operators, const char* name, uint64_t now);
+/* Returns 1 if the outermost operator begins. The caller then sets `begin`. */
+int BeginRange(struct Operators* operators, const char* name);
 /* Returns 1 if the outermost operator ends. The caller then takes its name, and sets `outer` to 0.
  */
 int EndRange(struct Operators* operators);

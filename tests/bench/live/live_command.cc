@@ -36,6 +36,19 @@ std::string LiveCommandTest::Text(const std::string& name) const {
 
 nlohmann::json LiveCommandTest::Result() const { return nlohmann::json::parse(Text("l.json")); }
 
+void LiveCommandTest::MeasureResNet18(const std::string& option) const {
+  if (Run("python3 -c 'import torch'").exit_status != 0) {
+    GTEST_SKIP() << "Python has no module torch";
+  }
+  const std::string program =
+      "python3 " + Quoted(TOPDNN_SOURCE_DIR "/examples/resnet18.py") + " 2 2 32";
+  const Outcome alone = Run(program + " 2> alone.txt");
+  const Outcome live = Run(kProgram + " trace --live --no-replay " + option + " --json l.json -- " +
+                           program + " 2> table.txt");
+  ASSERT_EQ(live.exit_status, 0) << Text("table.txt");
+  EXPECT_EQ(live.output, alone.output);
+}
+
 Outcome LiveCommandTest::Live(const std::string& command) const {
   return Run("OMP_NUM_THREADS=1 " + kBounded + " trace --live --no-replay --json l.json -- " +
              command);

@@ -31,6 +31,9 @@ class LiveCommandTest : public testing::Test {
   std::string Text(const std::string& name) const;  // of a file
   nlohmann::json Result() const;                    // l.json
   Outcome Live(const std::string& command) const;
+  // Two steps of examples/resnet18.py, whose output must be that without topdnn. Skips without
+  // torch.
+  void MeasureResNet18(const std::string& option) const;
 
   TestFolder folder_;
 };

@@ -297,16 +297,8 @@ TEST_F(LiveOperatorsTest, AnUnknownVersionWithoutIttHasNoOperators) {
 }
 
 TEST_F(LiveModulesTest, ARealModelsRowsAreNamed) {
-  if (Run("python3 -c 'import torch'").exit_status != 0) {
-    GTEST_SKIP() << "Python has no module torch";
-  }
-  const std::string program =
-      "python3 " + Quoted(TOPDNN_SOURCE_DIR "/examples/resnet18.py") + " 2 2 32";
-  const Outcome alone = Run(program + " 2> alone.txt");
-  const Outcome live = Run(kProgram + " trace --live --no-replay --modules --json l.json -- " +
-                           program + " 2> table.txt");
-  ASSERT_EQ(live.exit_status, 0) << Text("table.txt");
-  EXPECT_EQ(live.output, alone.output);
+  MeasureResNet18("--modules");
+  if (IsSkipped() || HasFatalFailure()) return;
   std::map<std::string, int> forward, weights;
   const nlohmann::json json = Result();
   for (const nlohmann::json& row : json["rows"]) {
@@ -325,16 +317,8 @@ TEST_F(LiveModulesTest, ARealModelsRowsAreNamed) {
 }
 
 TEST_F(LiveOperatorsTest, ARealModelsOperatorsAreMeasured) {
-  if (Run("python3 -c 'import torch'").exit_status != 0) {
-    GTEST_SKIP() << "Python has no module torch";
-  }
-  const std::string program =
-      "python3 " + Quoted(TOPDNN_SOURCE_DIR "/examples/resnet18.py") + " 2 2 32";
-  const Outcome alone = Run(program + " 2> alone.txt");
-  const Outcome live = Run(kProgram + " trace --live --no-replay --operators --json l.json -- " +
-                           program + " 2> table.txt");
-  ASSERT_EQ(live.exit_status, 0) << Text("table.txt");
-  EXPECT_EQ(live.output, alone.output);
+  MeasureResNet18("--operators");
+  if (IsSkipped() || HasFatalFailure()) return;
   const nlohmann::json json = Result();
   const std::map<std::string, int> runs = OperatorsOf(json);
   // 20 convolutions, each with a normalization, in each of two steps.
