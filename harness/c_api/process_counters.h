@@ -1,11 +1,13 @@
 // Counters of the kernel and the PMU over all threads of the process, with those that start while
-// they count: each thread's event is inherited by the threads that it starts (perf_event_open(2),
-// `inherit`). A PerfSource counts the threads that exist at its Begin, and reads groups, which the
-// kernel does not allow for inherited events.
+// they count. CPU time, page faults and context switches are those that the kernel counts of every
+// process. The others are events of perf: each thread's event is inherited by the threads that it
+// starts (perf_event_open(2), `inherit`). A PerfSource counts the threads that exist at its Begin,
+// and reads groups, which the kernel does not allow for inherited events.
 
 #ifndef TOPDNN_HARNESS_C_API_PROCESS_COUNTERS_H_
 #define TOPDNN_HARNESS_C_API_PROCESS_COUNTERS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,9 +33,11 @@ class ProcessCounters {
 
  private:
   struct Event {
-    ResolvedEvent event;
-    std::vector<int> threads;  // descriptors
-    std::string refused;       // why it is not counted
+    double (*of_process)() = nullptr;  // what the kernel counts of every process, or
+    ResolvedEvent event{};             // an event of perf
+    std::optional<double> before{};    // of_process() at Start
+    std::vector<int> threads{};        // descriptors of perf
+    std::string refused{};             // why it is not counted
   };
 
   void Close();
