@@ -25,9 +25,6 @@ std::vector<double> RealNumbers(const Operand& operand, Random& random) {
   std::vector<double> values(static_cast<std::size_t>(operand.shape.elements()));
   std::uniform_real_distribution<double> uniform(-1.0, 1.0);
   for (double& value : values) value = uniform(random);
-  if (operand.arg == Arg::kVariance || operand.arg == Arg::kSecondMoment) {
-    for (double& value : values) value = std::abs(value);
-  }
   if (operand.type == DataType::kF64) return values;
   if (operand.type == DataType::kF32) {
     for (double& value : values) value = static_cast<double>(static_cast<float>(value));
@@ -62,6 +59,9 @@ Values RandomInputs(const Op& op, const Execution& execution, std::uint64_t seed
       of_operand = WholeNumbers(n, random, -1000, 2001);
     } else {
       of_operand = RealNumbers(operand, random);
+    }
+    if (operand.arg == Arg::kVariance || operand.arg == Arg::kSecondMoment) {
+      for (double& value : of_operand) value = std::abs(value);
     }
   }
   return values;

@@ -136,6 +136,12 @@ KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
         fmt::format("oneDNN's convolution has the algorithms direct, winograd and {}, not {}",
                     kInF32, request.algorithm)};
   }
+  if (request.execution.type == DataType::kS8 && !onednn::SumsAreExact()) {
+    return Refusal{
+        "oneDNN halves the weights of a convolution with an s8 source on a CPU without VNNI, so "
+        "its "
+        "sums are not exact"};
+  }
   if (const UnaryFunction* const function = op.epilogue().function;
       function != nullptr && !onednn::AlgorithmOfFunction(function->name)) {
     return Refusal{fmt::format("oneDNN has no {} here", function->name)};

@@ -142,6 +142,19 @@ Layout BlockedActivations() {
   return *Layout::Parse(EffectiveIsa() == "avx512" ? "aBcd16b" : "aBcd8b");
 }
 
+bool SumsAreExact() {
+#if defined(__x86_64__)
+  const auto effective = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  for (const dnnl::cpu_isa isa : {dnnl::cpu_isa::avx512_core_vnni, dnnl::cpu_isa::avx2_vnni}) {
+    const auto bits = static_cast<unsigned>(isa);
+    if ((effective & bits) == bits) return true;
+  }
+  return false;
+#else
+  return true;
+#endif
+}
+
 dnnl::primitive_attr Attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

@@ -48,6 +48,10 @@ std::string IsaOf(std::string_view implementation);
 // kernels prefer this layout.
 Layout BlockedActivations();
 
+// Whether oneDNN's sums of 8-bit products are exact here. On x86 without VNNI it adds two products
+// in 16 bits, which may saturate, and halves the weights of a layer with an s8 source.
+bool SumsAreExact();
+
 // Attributes that place the scratchpad in the kernel's own memory, so that executing does not
 // allocate.
 dnnl::primitive_attr Attributes();

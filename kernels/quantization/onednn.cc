@@ -86,28 +86,13 @@ std::unique_ptr<Kernel> MakeQuantized(const KernelRequest& request, const Quanti
       request, onednn::MakePrimitiveKernel<Primitive>(request, pd, std::move(operands)));
 }
 
-// Whether oneDNN's sums are exact here. On x86 without VNNI it adds two products in 16 bits, which
-// may saturate, and halves the weights of a layer with an s8 source.
-bool SumsAreExact() {
-#if defined(__x86_64__)
-  const auto effective = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  for (const dnnl::cpu_isa isa : {dnnl::cpu_isa::avx512_core_vnni, dnnl::cpu_isa::avx2_vnni}) {
-    const auto bits = static_cast<unsigned>(isa);
-    if ((effective & bits) == bits) return true;
-  }
-  return false;
-#else
-  return true;
-#endif
-}
-
 KernelOrRefusal MakeQuantizedLayer(const KernelRequest& request) {
   const auto& op = dynamic_cast<const QuantizedLayerOp&>(*request.op);
   if (!IsQuantizedType(request.execution.type)) {
     return Refusal{fmt::format("oneDNN computes a {} in u8 and s8, not in {}", op.kind(),
                                NameOf(request.execution.type))};
   }
-  if (!SumsAreExact()) {
+  if (!onednn::SumsAreExact()) {
     return Refusal{
         "oneDNN's sums of 8-bit products are exact only on a CPU with VNNI or AMX, which this one "
         "lacks"};

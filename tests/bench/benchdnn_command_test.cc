@@ -103,7 +103,13 @@ TEST(BenchdnnCommandTest, NewerFlagsOfGoogleBenchmarkRun) {
     const nlohmann::json json = nlohmann::json::parse(outcome.output.substr(begin), nullptr, false);
     ASSERT_FALSE(json.is_discarded()) << outcome.output;
     ASSERT_FALSE(json["benchmarks"].empty());
-    for (const auto& one : json["benchmarks"]) EXPECT_EQ(one["iterations"], iterations);
+    int run = 0;
+    for (const auto& one : json["benchmarks"]) {
+      if (one.contains("error_occurred")) continue;  // a type that this CPU lacks
+      EXPECT_EQ(one["iterations"], iterations);
+      ++run;
+    }
+    EXPECT_GT(run, 0);
   }
   const Outcome seconds = RunShell(BoundedProgram() +
                                    " bench --threads 1 --problem add/2x16x8x8 "

@@ -171,7 +171,7 @@ TEST(CacheCurveTest, ATinyRunHasAllKeys) {
     if (!row.at("held_bytes").is_null()) {
       EXPECT_LE(row.at("held_bytes"), row.at("occupied_bytes"));
     }
-    ASSERT_EQ(row.at("stages").size(), 7u);
+    ASSERT_GE(row.at("stages").size(), 7u);  // and a reorder on a CPU without AVX-512
     EXPECT_TRUE(row.at("stages")[0].contains("ci95"));
   }
 }

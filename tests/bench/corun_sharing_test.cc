@@ -179,11 +179,15 @@ TEST(CorunTest, ATinyRunHasAllKeys) {
     EXPECT_GE(seconds.at("p90"), seconds.at("median"));
   }
   ExpectSlowdown(lenet);
-  ASSERT_EQ(lenet.at("stages").size(), 7u);
+  int forward = 0;
   for (const auto& stage : lenet.at("stages")) {
-    EXPECT_EQ(stage.at("pass"), "forward");
+    if (stage.at("pass") != "reorder") {  // (the number of reorders depends on the CPU)
+      EXPECT_EQ(stage.at("pass"), "forward");
+      ++forward;
+    }
     ExpectSlowdown(stage);
   }
+  EXPECT_EQ(forward, 7);
   // One workload has times, so the metrics are those of its ratio.
   EXPECT_TRUE(json.at("group")[1].at("slowdown").is_null());
   EXPECT_TRUE(json.at("group")[1].at("solo").is_null());

@@ -75,6 +75,27 @@ TEST(KernelCaseTest, AWrongResultDoesNotAgree) {
   EXPECT_NE(check.reason.find("dst differs"), std::string::npos);
 }
 
+// The reference computes in f64. A result of 8 bits saturates, and is rounded to a whole number.
+TEST(KernelCaseTest, AResultOf8BitsIsRoundedAndSaturates) {
+  for (const std::string text :
+       {"pool/averagen1c16h8w8r3s3u2v2p0q0", "hard_sigmoid/2x16x8x8", "batchnorm/2x16x8x8"}) {
+    for (const DataType type : {DataType::kS8, DataType::kU8}) {
+      const KernelProblem problem(ParseProblem(text), {Pass::kForward, false, type});
+      auto made = KernelCase::Make(*FindVariant("onednn"), problem, 1);
+      if (std::holds_alternative<Refusal>(made)) continue;  // (batchnorm in u8)
+      const CaseCheck check = std::get<std::unique_ptr<KernelCase>>(made)->Check(problem);
+      EXPECT_TRUE(check.agrees) << text << " " << NameOf(type) << ": " << check.reason;
+    }
+  }
+  const Execution execution{Pass::kForward, false, DataType::kS8};
+  const KernelProblem five(ParseProblem("bounded_relu/2x16x8x8_bound5"), execution);
+  const KernelProblem six(ParseProblem("bounded_relu/2x16x8x8_bound6"), execution);
+  const auto kernel = Make("onednn", five);
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_TRUE(kernel->Check(five).agrees);
+  EXPECT_FALSE(kernel->Check(six).agrees);
+}
+
 TEST(KernelCaseTest, SettledLayoutsAreKeptOrRefused) {
   const KernelProblem problem(ParseProblem("conv/n1c16h8w8k16r3s3u1v1p1q1"),
                               {Pass::kForward, true, DataType::kF32});

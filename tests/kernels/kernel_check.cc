@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 #include <variant>
 
@@ -262,6 +263,16 @@ Values WithSavedBy(const KernelRun& forward, const KernelRequest& request, Value
 }
 
 }  // namespace
+
+bool OneDnnHasBf16() {
+#if defined(__x86_64__)
+  const auto effective = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  return (effective & needed) == needed;
+#else
+  return true;
+#endif
+}
 
 Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& request,
                               std::uint64_t seed, const CheckOptions& options,

@@ -141,6 +141,9 @@ struct CheckOptions {
   std::optional<DataType> sum_type = std::nullopt;
 };
 
+// Whether oneDNN computes in bf16 on this CPU (on x86: from AVX-512 with BW, DQ and VL on).
+bool OneDnnHasBf16();
+
 // Runs the backend's kernel on random inputs and compares every result with the reference's. Stores
 // the name of the implementation in `implementation` if it is given.
 Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& request,

@@ -85,7 +85,7 @@ TEST_P(SigmoidBackendTest, RandomShapesAgreeWithTheReference) {
       KernelRequest request = RequestFor(ops[i % 3], {pass, i % 4 < 2}, 1 + i % 2);
       const Arg leading = pass == Pass::kForward ? Arg::kSrc : Arg::kDiffDst;
       if (GetParam() == "onednn") {
-        if (i % 5 == 4) request.execution.type = DataType::kBF16;
+        if (i % 5 == 4 && OneDnnHasBf16()) request.execution.type = DataType::kBF16;
         if (image && i % 4 == 1) request.layouts[leading] = *Layout::Parse("aBcd16b");
       }
       if (GetParam() != "native" && GetParam() != "reference" && image && i % 4 == 2) {

@@ -40,10 +40,16 @@ TEST_F(LiveCommandTest, ATrainingStepIsTheSameAndEachTaskHasItsLine) {
     expected.replace(at, 9, "live.npz");
   }
   EXPECT_EQ(Text("live.txt"), expected);
-  EXPECT_THAT(live.output, AllOf(HasSubstr("live: 30 primitives in 1 process"),
-                                 HasSubstr("convolution"), Not(HasSubstr("onednn_verbose"))));
+  // (the number of reorders depends on the CPU)
+  const std::string count =
+      Run("ONEDNN_VERBOSE=1 " + step + "log.npz | grep -c '^onednn_verbose,exec'").output;
+  const int executed = std::stoi(count);
+  EXPECT_GE(executed, 25);
+  EXPECT_THAT(live.output,
+              AllOf(HasSubstr("live: " + std::to_string(executed) + " primitives in 1 process"),
+                    HasSubstr("convolution"), Not(HasSubstr("onednn_verbose"))));
   const nlohmann::json json = Result();
-  EXPECT_EQ(json["primitives"], 30);
+  EXPECT_EQ(json["primitives"], executed);
   EXPECT_EQ(json["live"]["lost"], 0);
   double share = 0;
   for (const nlohmann::json& row : json["rows"]) {
@@ -54,7 +60,7 @@ TEST_F(LiveCommandTest, ATrainingStepIsTheSameAndEachTaskHasItsLine) {
   EXPECT_GT(share, 0);
   EXPECT_LT(share, 1);
   if (json["live"]["libraries"].empty()) GTEST_SKIP() << "this oneDNN is built without ITT tasks";
-  EXPECT_EQ(json["live"]["tasks"], 30);
+  EXPECT_EQ(json["live"]["tasks"], executed);
   EXPECT_EQ(json["live"]["tasks_without_line"], 0);
   EXPECT_EQ(json["live"]["lines_without_task"], 0);
   for (const nlohmann::json& row : json["rows"]) {
