@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kSchema = 1;
+constexpr int kBestSchema = 1;
 constexpr std::size_t kMaxMachines = 16;
 
 std::string NameOf(const Ceiling& ceiling) {
@@ -43,10 +43,10 @@ std::optional<double> NumberAt(const Json& json, const char* key) {
 
 // The file's content; empty if the text is invalid, so that the next update replaces it.
 Json Parse(const std::optional<std::string>& text) {
-  Json empty = {{"schema", kSchema}, {"machines", Json::object()}};
+  Json empty = {{"schema", kBestSchema}, {"machines", Json::object()}};
   if (!text) return empty;
   Json json = ParseForeignJson<Json>(*text);
-  const bool known = json.is_object() && json.value("schema", Json()) == Json(kSchema) &&
+  const bool known = json.is_object() && json.value("schema", Json()) == Json(kBestSchema) &&
                      json.value("machines", Json()).is_object();
   return known ? json : empty;
 }
