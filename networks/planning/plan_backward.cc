@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "kernels/activation/relu.h"
 #include "kernels/eltwise/add.h"
@@ -16,7 +17,17 @@ namespace {
 class BackwardPlanner {
  public:
   explicit BackwardPlanner(PlanDraft& draft)
-      : draft_(draft), parts_(draft.graph.values().size()), needed_(draft.graph.values().size()) {}
+      : draft_(draft),
+        parts_(draft.graph.values().size()),
+        needed_(draft.graph.values().size()),
+        readers_(draft.graph.values().size()),
+        units_(draft.graph.values().size()) {
+    for (const ForwardUnit& unit : draft.fused.units) {
+      for (const ValueId source : unit.sources) ++readers_[source];
+      if (unit.sum) ++readers_[*unit.sum];
+      units_[unit.result] = &unit;
+    }
+  }
 
   void Plan() {
     MarkNeeded();
@@ -110,18 +121,11 @@ class BackwardPlanner {
   // The node of the ReLU that computes the value, if the stage of another layer computes both and
   // the value has one reader. Nothing if the gradients of both are one operation.
   std::optional<int> FusedReluOf(ValueId value) const {
-    const auto& units = draft_.fused.units;
-    const auto unit = std::find_if(units.begin(), units.end(),
-                                   [value](const ForwardUnit& one) { return one.result == value; });
-    if (unit == units.end() || unit->fused.empty() || unit->own_backward) return std::nullopt;
+    const ForwardUnit* const unit = units_[value];
+    if (unit == nullptr || unit->fused.empty() || unit->own_backward) return std::nullopt;
     const bool is_relu = dynamic_cast<const ReluOp*>(draft_.NodeAt(unit->fused.back()).op.get());
     if (!is_relu || IsOutput(draft_.graph, draft_.fused, value)) return std::nullopt;
-    int readers = 0;
-    for (const ForwardUnit& one : units) {
-      readers += static_cast<int>(std::count(one.sources.begin(), one.sources.end(), value));
-      readers += one.sum == value ? 1 : 0;
-    }
-    if (readers != 1) return std::nullopt;
+    if (readers_[value] != 1) return std::nullopt;
     return unit->fused.back();
   }
 
@@ -289,6 +293,8 @@ class BackwardPlanner {
   PlanDraft& draft_;
   std::vector<std::vector<BufferId>> parts_;  // per value: gradients to sum
   std::vector<bool> needed_;                  // per value
+  std::vector<int> readers_;                  // per value: how often stages read it
+  std::vector<const ForwardUnit*> units_;     // per value: the stage that computes it
   // Per buffer: the number of values that still need it as their gradient or as a part of it.
   std::map<BufferId, int> pending_;
   std::set<int> planned_relus_;  // nodes whose gradient is planned: PlanReluOfMaximum
