@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 
 #include "harness/counters/clock.h"
 #include "harness/exact/counter.h"
@@ -27,7 +28,9 @@ constexpr std::int64_t kRobustRounds = 9;
 constexpr std::int64_t kMostRounds = 24;
 constexpr double kNarrow = 0.1;  // mean width of the shares
 constexpr double kLeastBudget = 30;
-constexpr double kBudget = 4;  // times the asked seconds, for everything
+constexpr double kBudget = 4;       // times the asked seconds: for what comes before the rounds
+constexpr double kRounds = 1.5;     // times that: for the rounds
+constexpr double kRunsOfRound = 7;  // of each stage, with a footprint in the last cache
 constexpr const char* kBudgetSpent = "the machine is busy, and the budget of time was spent";
 constexpr double kMostSeconds = 2;  // times the asked ones, if other work disturbs the rounds
 // A shorter stage is mostly the start of a team and the marks.
@@ -35,9 +38,15 @@ constexpr double kShortest = 5e-6;
 // The stage is repeated for about this long on each kind of pages, at least once.
 constexpr double kRepeatSeconds = 2e-3;
 constexpr int kMostRepeats = 20;
+// Long sequences run once in a round: the maps that changed before it cost much less than 1 %.
+constexpr double kLongSequence = 0.3;
+// A stage in a network is not timed again on its own pages if cold code takes less of its time than
+// this: that bounds the same, and saves one of its eight runs in a round.
+constexpr double kColdCode = 0.005;
+constexpr double kLeastHertz = 1.5e9;
 // Two runs of the same work differ in the instructions that wait for another thread (oneDNN's
-// barriers spin). So the stage is counted twice on its own pages, and a run on remapped memory may
-// differ by kNaturalFactor times the difference of these two.
+// barriers spin). So a stage whose run on remapped memory differs by more than this is counted
+// twice on its own pages, and may differ by kNaturalFactor times the difference of these two.
 constexpr double kSameInstructions = 0.01;
 constexpr double kNaturalFactor = 3;
 constexpr double kFewInstructions = 1000;
@@ -97,9 +106,13 @@ class Experiment {
     MemoryExperiment result;
     result.footprints = footprints_;
     result.stages.resize(subject_.stages.size());
-    RunSequence();
+    budget_end_ = Budget();
+    const TimedRun first = RunSequence();
+    sequence_seconds_ = std::accumulate(first.seconds.begin(), first.seconds.end(), 0.0);
     Learn(&result);
     const double learned = Since(start_);
+    budget_end_ = learned + kRounds * Budget();
+    const bool has_time = kLeastRounds * kRunsOfRound * sequence_seconds_ < kRounds * Budget();
     // Half of the time may go to what comes before the rounds.
     const double rounds_from = std::min(learned, options_.seconds / 2);
     for (std::int64_t round = 0; round < kMostRounds && !Cancelled() && !BudgetIsSpent(); ++round) {
@@ -113,8 +126,9 @@ class Experiment {
       Say("memory experiment: rounds", std::max(static_cast<double>(round) / kMostRounds,
                                                 (Since(start_) - learned) / options_.seconds));
       // The footprint in the last cache only splits a share, but takes a third of the time. So
-      // after the first rounds it is timed in every second round.
-      Round(round < kLeastRounds || round % 2 == 0, &result);
+      // after the first rounds it is timed in every second round, and in none if 6 rounds would
+      // take too long with it.
+      Round(has_time && (round < kLeastRounds || round % 2 == 0), &result);
     }
     for (StageMemory& stage : result.stages) {
       stage.rounds = UndisturbedRounds(stage.rounds);
@@ -131,9 +145,8 @@ class Experiment {
     if (options_.progress) options_.progress(what, std::min(share, 1.0));
   }
   // On a busy machine a run of a stage may take many times as long.
-  bool BudgetIsSpent() const {
-    return Since(start_) > std::max(kBudget * options_.seconds, kLeastBudget);
-  }
+  bool BudgetIsSpent() const { return Since(start_) > budget_end_; }
+  double Budget() const { return std::max(kBudget * options_.seconds, kLeastBudget); }
   double Since(std::uint64_t start) const {
     return clock_.SecondsBetween(start, clock_.now()).value_or(0);
   }
@@ -188,8 +201,7 @@ class Experiment {
   // A stage that executes other instructions on other values is not the same work.
   void CompareInstructions(std::size_t i, StageMemory* stage) {
     const std::optional<ExactCounts> natural = CountOnce(i);
-    const std::optional<ExactCounts> again = CountOnce(i);
-    if (!natural || !again) return;
+    if (!natural) return;
     memory_.MapFootprint(kSecondLevel, touched_[i]);
     const std::optional<ExactCounts> remapped = CountOnce(i);
     memory_.MapOwn(touched_[i]);
@@ -200,9 +212,10 @@ class Experiment {
     if (!remapped) return;
     stage->instructions_remapped = InstructionsOf(*remapped);
     const double difference = std::abs(*stage->instructions_remapped - own);
-    const double allowed = std::max({kSameInstructions * own, kFewInstructions,
-                                     kNaturalFactor * std::abs(InstructionsOf(*again) - own)});
-    if (difference > allowed) {
+    if (difference <= std::max(kSameInstructions * own, kFewInstructions)) return;
+    const std::optional<ExactCounts> again = CountOnce(i);
+    if (!again) return;
+    if (difference > kNaturalFactor * std::abs(InstructionsOf(*again) - own)) {
       stage->reason = fmt::format(
           "its work depends on its values: {:.4g} instructions on its own memory, {:.4g} remapped",
           own, *stage->instructions_remapped);
@@ -222,7 +235,7 @@ class Experiment {
 
   void Round(bool last_level, MemoryExperiment* result) {
     memory_.ResetContents();  // a stage that is repeated may train: its weights would diverge
-    RunSequence();            // its own pages were mapped anew
+    if (sequence_seconds_ < kLongSequence) RunSequence();  // its own pages were mapped anew
     const TimedRun in_network = RunSequence();
     if (subject_.before_iteration) subject_.before_iteration();
     for (std::size_t i = 0; i < subject_.stages.size() && !Cancelled(); ++i) {
@@ -238,9 +251,18 @@ class Experiment {
       if (last_level && footprints_.size() > kLastLevel)
         round.last_level = TimeOn(kLastLevel, i, &stage, &round);
       memory_.MapOwn(touched_[i]);
-      round.hot = Repeated(i, &round);
+      if (NeedsHot(stage, round.in_network)) {
+        round.hot = Repeated(i, &round);
+      } else {
+        StageAt(i)();  // the later stages read its results
+      }
       stage.rounds.push_back(round);
     }
+  }
+
+  bool NeedsHot(const StageMemory& stage, double seconds) const {
+    return options_.regime == MemoryRegime::kHot || !stage.code_bytes ||
+           ColdCodeSeconds(*stage.code_bytes, kLeastHertz) > kColdCode * seconds;
   }
 
   double TimeOn(std::size_t footprint, std::size_t i, StageMemory* stage, MemoryRound* round) {
@@ -278,6 +300,8 @@ class Experiment {
   RemappedMemory memory_;
   TickClock clock_;
   std::uint64_t start_ = clock_.now();
+  double budget_end_ = 0;  // of the phase, in seconds since start_
+  double sequence_seconds_ = 0;
   SchedulerWatch watch_;
   std::vector<TouchedPages> touched_;
   std::vector<int> repeats_;

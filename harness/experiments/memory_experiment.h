@@ -41,6 +41,7 @@ struct MemorySubject {
 struct MemoryExperimentOptions {
   double seconds = 10;  // about; at least 6 rounds are run, 9 if 6 leave wide intervals
   bool compare_instructions = true;
+  MemoryRegime regime = MemoryRegime::kHot;   // of the times that the caller explains
   const std::atomic<bool>* cancel = nullptr;  // polled between stages
   std::function<void(std::string_view what, double share)> progress;
 };

@@ -65,7 +65,7 @@ double ColdCodeSeconds(double code_bytes, double hertz) {
 std::optional<MemoryShares> SharesOf(std::span<const MemoryRound> rounds, MemoryRegime regime,
                                      const MemoryDoubt& doubt) {
   const bool hot = regime == MemoryRegime::kHot;
-  const auto whole = [hot](const MemoryRound& r) { return hot ? r.hot : r.in_network; };
+  const auto whole = [hot](const MemoryRound& r) { return hot ? r.hot.value_or(0) : r.in_network; };
   const bool timed =
       std::all_of(rounds.begin(), rounds.end(), [&](const MemoryRound& r) { return whole(r) > 0; });
   if (!timed) return std::nullopt;
@@ -73,9 +73,10 @@ std::optional<MemoryShares> SharesOf(std::span<const MemoryRound> rounds, Memory
   const auto beyond = [&](std::span<const MemoryRound> of, auto fast) {
     const auto low = [&, fast](const MemoryRound& r) {
       // (a disturbed repetition may take longer than in the network)
-      const double repeated = std::min(r.hot, whole(r)) - fast(r);
+      const double repeated = r.hot ? std::min(*r.hot, whole(r)) - fast(r) : 0;
       if (hot || !doubt.cold_code_seconds) return repeated / whole(r);
-      return std::max(repeated, r.in_network - fast(r) - *doubt.cold_code_seconds) / whole(r);
+      const double in_network = r.in_network - fast(r) - *doubt.cold_code_seconds;
+      return (r.hot ? std::max(repeated, in_network) : in_network) / whole(r);
     };
     const auto high = [&, fast](const MemoryRound& r) {
       return (whole(r) - fast(r) + doubt.kept_seconds) / whole(r);

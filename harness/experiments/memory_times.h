@@ -19,8 +19,9 @@ namespace topdnn {
 
 // The times of a region in one round of the experiment, in seconds.
 struct MemoryRound {
-  double in_network = 0;    // at its place in the sequence, on its own pages
-  double hot = 0;           // repeated at once, on its own pages
+  double in_network = 0;  // at its place in the sequence, on its own pages
+  // Repeated at once, on its own pages. Absent for long stages in a network, to save time.
+  std::optional<double> hot{};
   double second_level = 0;  // repeated, on a footprint of L2's size
   // Repeated, on a footprint of a part of the last cache. Absent in some rounds, to save time.
   std::optional<double> last_level{};
@@ -47,7 +48,8 @@ enum class MemoryRegime { kInNetwork, kHot };
 // Causes other than the pages that make the times of a stage differ, as upper limits.
 struct MemoryDoubt {
   // In the sequence, a stage's code and branch predictors are cold. In repetitions they are warm.
-  // Absent if the size of the code is not known: then the lower end uses only the repetitions.
+  // Absent if the size of the code is not known: then the lower end uses only the repetitions on
+  // its own pages, and is 0 without them.
   std::optional<double> cold_code_seconds;
   // The time to move the bytes that the stage uses and that were not remapped.
   double kept_seconds = 0;

@@ -47,6 +47,21 @@ TEST(MemoryTimesTest, SharesInTheNetwork) {
   EXPECT_NEAR(shares->memory.high, 0.725, kTiny);  // the bytes that stayed may take 1 of 10
 }
 
+// Not repeated on its own pages: the lower end is that of the network, less what cold code may
+// take.
+TEST(MemoryTimesTest, ALongStageHasNoRepetitionOnItsOwnPages) {
+  MemoryRound round = kRound;
+  round.hot.reset();
+  auto shares = SharesOf(Rounds(6, round), MemoryRegime::kInNetwork, {.cold_code_seconds = 1});
+  ASSERT_TRUE(shares);
+  EXPECT_NEAR(shares->memory.low, 0.475, kTiny);
+  EXPECT_NEAR(shares->memory.high, 0.625, kTiny);
+  shares = SharesOf(Rounds(6, round), MemoryRegime::kInNetwork, {});
+  ASSERT_TRUE(shares);
+  EXPECT_EQ(shares->memory.low, 0);
+  EXPECT_FALSE(SharesOf(Rounds(6, round), MemoryRegime::kHot, {}));
+}
+
 // A repetition that takes longer than the stage in the network shows no more than the network does.
 TEST(MemoryTimesTest, TheEndsAreInOrder) {
   MemoryRound round = kRound;

@@ -177,6 +177,10 @@ void CheckMemorySubject(const ExperimentSubject& subject) {
   RequireMemory(bytes, "the copies of --experiment memory", "use a smaller --batch");
 }
 
+MemoryRegime MemoryRegimeOf(const ProfileSettings& settings) {
+  return settings.regime == Regime::kInNetwork ? MemoryRegime::kInNetwork : MemoryRegime::kHot;
+}
+
 MemoryExperiment RunOn(const ExperimentSubject& on) {
   const ThreadWidth width(on.plan.threads());
   const StageCalls calls(on.plan);
@@ -190,6 +194,7 @@ MemoryExperiment RunOn(const ExperimentSubject& on) {
   subject.f32 = ComputesInF32(on.plan);
   MemoryExperimentOptions options;
   options.seconds = 2 * on.settings.seconds;
+  options.regime = MemoryRegimeOf(on.settings);
   options.compare_instructions = ExactCounter::Probe().works;
   options.cancel = on.settings.cancel;
   options.progress = on.settings.progress;
@@ -198,11 +203,11 @@ MemoryExperiment RunOn(const ExperimentSubject& on) {
   return experiment;
 }
 
-void AddTo(const MemoryExperiment& experiment, const BoundsMachine& machine, Regime regime,
+void AddTo(const MemoryExperiment& experiment, const BoundsMachine& machine, MemoryRegime regime,
            Report& report) {
   if (experiment.stages.size() != report.stages.size()) return;  // interrupted
   MemoryContext here;
-  here.regime = regime == Regime::kInNetwork ? MemoryRegime::kInNetwork : MemoryRegime::kHot;
+  here.regime = regime;
   here.hertz = machine.seen.core_hertz_before.value_or(0);
   if (const std::optional<Roof> dram = BandwidthRoof(machine.ceilings, "dram")) {
     here.dram_bytes_per_second = dram->value;
@@ -222,7 +227,7 @@ void AddTo(const MemoryExperiment& experiment, const BoundsMachine& machine, Reg
 }
 
 AddExperiment RunMemory(const ExperimentSubject& subject) {
-  return [experiment = RunOn(subject), regime = subject.settings.regime](
+  return [experiment = RunOn(subject), regime = MemoryRegimeOf(subject.settings)](
              const BoundsMachine& machine, Report& report) {
     AddTo(experiment, machine, regime, report);
   };
