@@ -92,12 +92,6 @@ std::vector<std::string> BackendsOf(const ValidateOptions& options) {
   return {options.kernels_of};
 }
 
-// Zero if this CPU has no Top-Down table.
-CorePipeline PipelineOfThisMachine() {
-  const TopdownTable* table = TopdownTableOf(DescribeMachine().cpu);
-  return table == nullptr ? CorePipeline{} : table->pipeline;
-}
-
 int RunValidate(const ValidateOptions& options) {
   const std::vector<std::string> backends = BackendsOf(options);
   const bool to_output = options.json == kStandardOutput;
@@ -145,7 +139,8 @@ int RunValidate(const ValidateOptions& options) {
   if (goes_on()) core = RunKnownCore(DescribeMachine().topology.caches, say);
   std::vector<MixResult> nodes;
   if (goes_on()) {
-    nodes = RunKnownNodes(PipelineOfThisMachine(), MeasureCoreRates(1), ThreadsOf({}), say);
+    nodes =
+        RunKnownNodes(PipelineOf(DescribeMachine().cpu), MeasureCoreRates(1), ThreadsOf({}), say);
   }
   progress.Erase();
   if (!to_output) {

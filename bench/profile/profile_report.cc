@@ -41,17 +41,17 @@ void MarkCeilings(const std::vector<Ceiling>& ceilings, nlohmann::ordered_json& 
   }
 }
 
-// The Top-Down table of the measured CPU, if there is one.
-const TopdownTable* TableOf(const nlohmann::ordered_json& machine) {
+// The measured CPU, as far as its Top-Down table and its pipeline depend on it.
+Cpu CpuOf(const nlohmann::ordered_json& machine) {
+  Cpu known;
   try {
     const auto& cpu = machine.at("cpu");
-    Cpu known;
     known.microarchitecture = cpu.at("microarchitecture").get<std::string>();
     known.stepping = cpu.at("stepping").get<int>();
-    return TopdownTableOf(known);
   } catch (const nlohmann::json::exception&) {
-    return nullptr;  // an unknown CPU
+    return {};  // an unknown CPU
   }
+  return known;
 }
 
 std::vector<Phase> PhasesOfPlan(const Plan& plan, const SequenceSamples& samples) {
@@ -123,9 +123,10 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   const PlanProfile& profile = measured.profile;
   const Workload& workload = measured.workload;
   Report report = ReportOf(*workload.plan, profile, measured.ceilings, RegimeOf(options.regime));
-  const TopdownTable* table = TableOf(measured.machine);
+  const Cpu cpu = CpuOf(measured.machine);
+  const TopdownTable* const table = TopdownTableOf(cpu);
   const BoundsMachine machine = {.rates = measured.rates,
-                                 .pipeline = table == nullptr ? CorePipeline{} : table->pipeline,
+                                 .pipeline = PipelineOf(cpu),
                                  .ceilings = measured.ceilings,
                                  .caches = measured.caches,
                                  .seen = measured.profile.in_network.disturbance};

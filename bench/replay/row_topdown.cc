@@ -21,7 +21,7 @@ RowCounting RowCounting::Here(std::vector<CounterSource*> sources) {
 RowTopdown::RowTopdown(const RowCounting& counting, const std::vector<Ceiling>& ceilings,
                        int threads)
     : counting_(counting), threads_(threads) {
-  if (counting.table != nullptr) machine_.pipeline = counting.table->pipeline;
+  machine_.pipeline = PipelineOf(IdentifyCpu());
   machine_.ceilings = ceilings;
   machine_.caches = ReadTopology().caches;
   machine_.regime = "isolated-hot";

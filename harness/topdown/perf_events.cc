@@ -122,6 +122,11 @@ std::string TopdownNameOf(const Cpu& cpu) {
 
 const TopdownTable* TopdownTableOf(const Cpu& cpu) { return TopdownTableNamed(TopdownNameOf(cpu)); }
 
+CorePipeline PipelineOf(const Cpu& cpu) {
+  const TopdownTable* const table = TopdownTableOf(cpu);
+  return table == nullptr ? PipelineWithoutEvents(cpu.microarchitecture) : table->pipeline;
+}
+
 bool SmtIsActive() {
   int active = 0;
   std::ifstream("/sys/devices/system/cpu/smt/active") >> active;

@@ -23,6 +23,8 @@ namespace topdnn {
 std::string TopdownNameOf(const Cpu& cpu);
 // The core's table; nullptr if there is none.
 const TopdownTable* TopdownTableOf(const Cpu& cpu);
+// The core's pipeline, also without a table. No slots if it is not known.
+CorePipeline PipelineOf(const Cpu& cpu);
 
 // Whether hardware threads share cores now (Linux: /sys/devices/system/cpu/smt/active).
 bool SmtIsActive();

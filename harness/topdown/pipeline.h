@@ -27,6 +27,10 @@ struct CorePipeline {
   std::string_view source;  // of these figures: a literal
 };
 
+// The pipeline of a core whose PMU has no events for Top-Down, so that no table of formulas gives
+// it: AMD's Zen, Zen 2 and Zen 3. No slots if it is not known.
+CorePipeline PipelineWithoutEvents(std::string_view cpu);
+
 // Whether a measured dispatch width is that of the pipeline: beside other work it is lower.
 inline bool AgreesWithSlots(double width, const CorePipeline& pipeline) {
   return width > 0.9 * pipeline.slots && width < 1.1 * pipeline.slots;

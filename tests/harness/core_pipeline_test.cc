@@ -6,6 +6,7 @@
 #include <string>
 
 #include "harness/topdown/metric.h"
+#include "harness/topdown/perf_events.h"
 
 namespace topdnn {
 namespace {
@@ -41,6 +42,22 @@ TEST(CorePipeline, HasTheSlotsOfEachTablesFormulas) {
     EXPECT_EQ(table.pipeline.slots, slots.at(table.cpu)) << table.cpu;
     EXPECT_EQ(table.pipeline.source.empty(), table.pipeline.slots == 0) << table.cpu;
   }
+}
+
+// A core without events for Top-Down has a pipeline all the same.
+TEST(CorePipeline, IsKnownWithoutATable) {
+  for (const char* const name : {"zen", "zen2", "zen3"}) {
+    Cpu cpu;
+    cpu.microarchitecture = name;
+    EXPECT_EQ(TopdownTableOf(cpu), nullptr) << name;
+    EXPECT_EQ(PipelineOf(cpu).slots, 6) << name;
+    EXPECT_FALSE(PipelineOf(cpu).source.empty()) << name;
+  }
+  Cpu cpu;
+  cpu.microarchitecture = "zen4";
+  EXPECT_EQ(PipelineOf(cpu).reorder_buffer, 320);
+  cpu.microarchitecture = "another";
+  EXPECT_EQ(PipelineOf(cpu).slots, 0);
 }
 
 }  // namespace
