@@ -42,6 +42,18 @@ Part Computing(const TopdownTree& tree) {
   return part;
 }
 
+// What neither memory, nor threads, nor mispredictions take.
+Part CoreOrFrontend(const TopdownTree& tree) {
+  Part part{.name = "core or front end", .low = 1, .high = 1};
+  for (const TreeNode node :
+       {TreeNode::kMemoryBound, TreeNode::kWaiting, TreeNode::kBadSpeculation}) {
+    const Part other = PartOf(tree, "", node);
+    part.low -= other.high;
+    part.high -= other.low;
+  }
+  return part;
+}
+
 bool NamesAResource(std::string_view what) {
   return what != "dispatch" && what != "store forwarding" && what != "code lines" &&
          !what.starts_with("chain") && !what.starts_with("latency");
@@ -106,6 +118,11 @@ BoundByOrReason ChooseBoundBy(const BoundByEvidence& evidence) {
   if (most.name != "computing") return {.bound_by = BoundBy{std::string(most.name), most.middle()}};
   const bool named = busy || (evidence.binding && parts[1].middle() < most.middle());
   if (surely != parts.end() || named) return {.bound_by = NameComputing(evidence, most)};
+  const Part code = CoreOrFrontend(tree);
+  if (std::all_of(parts.begin() + 1, parts.begin() + 4,
+                  [&code](const Part& other) { return code.low >= other.middle(); })) {
+    return {.bound_by = BoundBy{std::string(code.name), code.middle()}};
+  }
   const Part& memory = parts[1];
   return {.reason = fmt::format(
               "computing takes {:.0f} to {:.0f} % of the time, memory {:.0f} to {:.0f} %",

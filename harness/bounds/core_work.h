@@ -24,9 +24,10 @@ struct CoreWork {
   double predicted_branches = 0;  // conditional and indirect ones
   double taken_branches = 0;
   // Executions of conditional branches in their rarer direction, and distinct blocks of code;
-  // lines of code fetched for blocks that are executed rarely (ExactCounts). Absent in the counts
-  // of an earlier version.
-  std::optional<double> minority_branches, code_blocks, rare_code_lines;
+  // lines of code fetched for blocks outside the kOftenExecutedBytes (ExactCounts). Absent in the
+  // counts of an earlier version.
+  std::optional<double> minority_branches, code_blocks;
+  std::array<std::optional<double>, kOftenExecutedBytes.size()> rare_code_lines;
   double system_calls = 0;
   std::array<double, kFpWidths> fp = {};  // as FP_ARITH_INST_RETIRED counts
   double loads = 0, stores = 0;

@@ -32,6 +32,9 @@ constexpr double kNearBlocks = 1000;
 // decoding of its instructions. ASSUMED.
 constexpr double kColdLineCycles = 300;
 constexpr double kAgainLineCycles = 30;
+// Of one that the first-level cache keeps, and the micro-op cache has lost: decoding 16 bytes in a
+// cycle, and the switch to the decoders and back (Agner Fog, microarchitecture). ASSUMED.
+constexpr double kDecodedLineCycles = 10;
 constexpr double kCodeLine = 64;
 // The length of an AVX-512 instruction with an address. A longer average is assumed to be a
 // miscount.
@@ -76,10 +79,10 @@ Busiest BusiestOfTable(const CoreWork& work, const CorePipeline& pipeline, doubl
   const auto take = [&](std::string_view unit, double busy) {
     if (busy / cycles > busiest.share) busiest = {busy / cycles, unit};
   };
-  if (pipeline.fp_256 > 0 && pipeline.fp_512 > 0) {
-    take("floating-point work",
-         (work.fp[kScalar] + work.fp[kPacked128] + work.fp[kPacked256]) / pipeline.fp_256 +
-             work.fp[kPacked512] / pipeline.fp_512);
+  if (pipeline.fp_256 > 0) {
+    const double narrow = work.fp[kScalar] + work.fp[kPacked128] + work.fp[kPacked256];
+    const double wide = pipeline.fp_512 > 0 ? work.fp[kPacked512] / pipeline.fp_512 : 0;
+    take("floating-point work", narrow / pipeline.fp_256 + wide);
   }
   if (pipeline.loads > 0) take("loads", work.loads / pipeline.loads);
   if (pipeline.stores > 0) take("stores", work.stores / pipeline.stores);
@@ -109,6 +112,36 @@ struct Shares {
   double code_operations = 0;  // micro-ops in the code, about
 };
 
+// Sets `frontend`, if the code that is executed often fits the micro-op cache twice. The other code
+// may be missed each time.
+void BoundFrontend(const CoreWork& work, const CoreTime& time, const CorePipeline& pipeline,
+                   double fewest, Shares& s) {
+  if (!(work.instruction_bytes > 0)) return;
+  // The bytes include the OpenMP runtime's instructions; the instructions do not.
+  const double bytes = std::min(kMaxInstructionBytes, work.instruction_bytes / work.instructions);
+  const double windows = std::max(0.0, work.instruction_bytes / pipeline.window_bytes -
+                                           UnfusedInstructions(work) / pipeline.slots);
+  const double bubble = work.code_blocks.value_or(1e9) <= kNearBlocks ? kNearBubble : kBubble;
+  const double cold = work.code_bytes / kCodeLine * kColdLineCycles * time.threads;
+  const auto take = [&](double often, double rare_cycles) {
+    if (2 * often / bytes > pipeline.op_cache || 2 * often > time.instruction_cache) return;
+    const double share =
+        Clamp((windows + bubble * work.taken_branches + cold + rare_cycles) / fewest);
+    if (s.frontend && *s.frontend <= share) return;
+    s.frontend = share;
+    s.code_operations = often / bytes;
+  };
+  take(work.code_bytes, 0);
+  const std::optional<double>& missed = work.rare_code_lines.back();
+  if (!missed) return;
+  for (std::size_t i = 0; i < work.rare_code_lines.size(); ++i) {
+    if (!work.rare_code_lines[i]) continue;
+    const double decoded = *work.rare_code_lines[i] - *missed;
+    take(std::min(work.code_bytes, static_cast<double>(kOftenExecutedBytes[i])),
+         *missed * kAgainLineCycles + decoded * kDecodedLineCycles);
+  }
+}
+
 Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& pipeline,
                 const CoreRates& rates, double fewest, double most) {
   Shares s;
@@ -126,24 +159,7 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
   s.chain = Clamp((work.instructions * std::max(kLinkCycles, rates.link_cycles.value_or(0)) +
                    work.slow_instructions * kSlowCycles) /
                   fewest);
-  // Code that is executed rarely may be missed each time; the other code must fit.
-  const double often = work.rare_code_lines ? std::min<double>(work.code_bytes, kOftenExecutedBytes)
-                                            : work.code_bytes;
-  if (work.instruction_bytes > 0) {
-    // The bytes include the OpenMP runtime's instructions; the instructions do not.
-    s.code_operations =
-        often / std::min(kMaxInstructionBytes, work.instruction_bytes / work.instructions);
-  }
-  const bool fits = s.code_operations > 0 && 2 * s.code_operations <= pipeline.op_cache &&
-                    2 * often <= time.instruction_cache;
-  if (fits) {
-    const double windows =
-        std::max(0.0, work.instruction_bytes / pipeline.window_bytes - unfused / pipeline.slots);
-    const double bubble = work.code_blocks.value_or(1e9) <= kNearBlocks ? kNearBubble : kBubble;
-    const double cold = work.code_bytes / kCodeLine * kColdLineCycles * time.threads +
-                        work.rare_code_lines.value_or(0) * kAgainLineCycles;
-    s.frontend = Clamp((windows + bubble * work.taken_branches + cold) / fewest);
-  }
+  BoundFrontend(work, time, pipeline, fewest, s);
   return s;
 }
 
@@ -218,7 +234,7 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   const auto refuse = [](std::string reason) {
     return BoundsOrReason{.bounds = std::nullopt, .reason = std::move(reason)};
   };
-  if (pipeline.slots <= 0) return refuse("the slots of this CPU are in no Top-Down table");
+  if (pipeline.slots <= 0) return refuse("the slots of this CPU's pipeline are not known");
   if (!(work.instructions > 0)) return refuse("no instruction was counted");
   if (!(time.hertz_low > 0) || !(time.seconds > 0)) return refuse("the core clock is not known");
   if (std::string why = WhyRatesAreUnusable(rates, pipeline); !why.empty())

@@ -49,18 +49,21 @@ bool HasShadowStack() {
   return syscall(SYS_arch_prctl, kShadowStackStatus, &features) == 0 && (features & 1) != 0;
 }
 
-// Lines of all executions outside the code that is executed most often. Overlapping blocks count
-// once each, so the code that is executed often is at most as large as it seems.
-std::uint64_t LinesOfRareCode(std::vector<BlockCount> code) {
+// ExactCounts::rare_code_lines. Overlapping blocks count once each, so the code that is executed
+// often is at most as large as it seems.
+std::array<std::uint64_t, kOftenExecutedBytes.size()> LinesOfRareCode(
+    std::vector<BlockCount> code) {
   constexpr std::uint64_t kLine = 64;
   std::stable_sort(code.begin(), code.end(),
                    [](const BlockCount& a, const BlockCount& b) { return a.times > b.times; });
   std::uint64_t often = 0;
-  std::uint64_t lines = 0;
+  std::array<std::uint64_t, kOftenExecutedBytes.size()> lines = {};
   for (const BlockCount& block : code) {
     often += block.end - block.start;
-    if (often <= kOftenExecutedBytes) continue;
-    lines += block.times * ((block.end - 1) / kLine - block.start / kLine + 1);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (often <= kOftenExecutedBytes[i]) continue;
+      lines[i] += block.times * ((block.end - 1) / kLine - block.start / kLine + 1);
+    }
   }
   return lines;
 }

@@ -112,7 +112,8 @@ CoreWork WorkOf(const ExactCounts& counts) {
   work.taken_branches = number(counts.branches_taken());
   work.minority_branches = number(counts.minority_branches);
   work.code_blocks = number(counts.blocks);
-  work.rare_code_lines = number(counts.rare_code_lines);
+  std::transform(counts.rare_code_lines.begin(), counts.rare_code_lines.end(),
+                 work.rare_code_lines.begin(), number);
   work.system_calls = number(counts.system_calls);
   work.loads = number(counts.loads);
   work.stores = number(counts.stores);

@@ -66,6 +66,20 @@ TEST(BoundBy, NamesThreadsThatWait) {
   EXPECT_EQ(Phrase({.tree = &tree}), "waits for threads 77 %");
 }
 
+// Computing takes 3 to 93 % and the front end 0 to 90 %, but memory at most 7 %.
+TEST(BoundBy, NamesWhatIsLeftTogether) {
+  TreeEvidence given;
+  given.retiring = Interval{0.03, 0.05};
+  given.bad_speculation = Interval{0, 0.04};
+  given.beyond_l1 = Interval{0.05, 0.07};
+  given.beyond_l2 = Interval{0.03, 0.07};
+  const TopdownTree tree = *BuildTree(given).tree;
+  EXPECT_EQ(Phrase({.tree = &tree}), "core or front end 92 %");
+  given.beyond_l1 = given.beyond_l2 = Interval{0.05, 0.9};
+  const TopdownTree open = *BuildTree(given).tree;
+  EXPECT_THAT(Phrase({.tree = &open}), HasSubstr("not decided"));
+}
+
 TEST(BoundBy, SaysWhatLeavesItOpen) {
   TreeEvidence given;
   given.retiring = Interval{0.05, 1};

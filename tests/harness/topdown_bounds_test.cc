@@ -228,12 +228,21 @@ TEST(CountShares, CodeThatIsExecutedRarelyCostsLines) {
   };
   EXPECT_FALSE(front());
   work.instruction_bytes = 8 * work.instructions;  // 2,048 instructions in 16 KiB
-  work.rare_code_lines = 0;
+  work.rare_code_lines[3] = 0;
   const std::optional<double> none = front();
   ASSERT_TRUE(none);
-  work.rare_code_lines = 1000;
+  work.rare_code_lines[3] = 1000;
   ASSERT_TRUE(front());
   EXPECT_NEAR(*front() - *none, 0.03, 0.001);
+  // At 4 bytes an instruction, 16 KiB hold 4,096, which do not fit twice. 8 KiB do. The lines that
+  // are outside 8 KiB and within 16 KiB are decoded, in 10 cycles each.
+  work.instruction_bytes = 4 * work.instructions;
+  EXPECT_FALSE(front());
+  work.rare_code_lines[1] = 1000;
+  const std::optional<double> missed = front();
+  ASSERT_TRUE(missed);
+  work.rare_code_lines[1] = 3000;
+  EXPECT_NEAR(*front() - *missed, 0.02, 0.001);
 }
 
 TEST(TopdownBounds, CoreBoundHasNoLowerEndWithoutABoundedFrontEnd) {

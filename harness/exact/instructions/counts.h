@@ -7,6 +7,7 @@
 #ifndef TOPDNN_HARNESS_EXACT_INSTRUCTIONS_COUNTS_H_
 #define TOPDNN_HARNESS_EXACT_INSTRUCTIONS_COUNTS_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,9 +42,11 @@ struct Tally {
   void Add(const Tally& other, std::uint64_t times);
 };
 
-// Half of the smallest first-level instruction cache of the supported CPUs: another program's
-// thread may use the other half.
-inline constexpr std::uint64_t kOftenExecutedBytes = 16 << 10;
+// Of code that is executed often. The largest is half of the smallest first-level instruction cache
+// of the supported CPUs: another program's thread may use the other half. The smaller ones are for
+// micro-op caches: 11 KiB of AVX2 code, of 5.5 bytes an instruction, are half of 4,096 micro-ops.
+inline constexpr std::array<std::uint64_t, 4> kOftenExecutedBytes = {4 << 10, 8 << 10, 11 << 10,
+                                                                     16 << 10};
 
 struct ExactCounts : Tally {
   std::uint64_t conditional_taken = 0;
@@ -53,9 +56,9 @@ struct ExactCounts : Tally {
   std::uint64_t amx_bf16 = 0, amx_int8 = 0;            // tile dot products (instructions)
   std::uint64_t amx_bf16_flops = 0, amx_int8_ops = 0;  // with the tile configuration in use
   std::uint64_t code_bytes = 0, blocks = 0;            // distinct code executed
-  // Lines of code of all executions of blocks outside the kOftenExecutedBytes that are executed
-  // most often: so often may the first-level cache lack the code.
-  std::uint64_t rare_code_lines = 0;
+  // For each of kOftenExecutedBytes: lines of code of all executions of blocks outside those bytes
+  // that are executed most often. So often may a cache of code lack a line.
+  std::array<std::uint64_t, kOftenExecutedBytes.size()> rare_code_lines = {};
   // Instructions of the OpenMP runtime that start teams and wait for them. Their number differs
   // from run to run.
   std::uint64_t openmp_instructions = 0;
