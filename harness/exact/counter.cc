@@ -51,17 +51,15 @@ bool HasShadowStack() {
 
 // ExactCounts::rare_code_lines. Overlapping blocks count once each, so the code that is executed
 // often is at most as large as it seems.
-std::array<std::uint64_t, kOftenExecutedBytes.size()> LinesOfRareCode(
-    std::vector<BlockCount> code) {
+decltype(ExactCounts::rare_code_lines) LinesOfRareCode(std::vector<BlockCount> code) {
   constexpr std::uint64_t kLine = 64;
   std::stable_sort(code.begin(), code.end(),
                    [](const BlockCount& a, const BlockCount& b) { return a.times > b.times; });
   std::uint64_t often = 0;
-  std::array<std::uint64_t, kOftenExecutedBytes.size()> lines = {};
+  decltype(ExactCounts::rare_code_lines) lines = {};
   for (const BlockCount& block : code) {
     often += block.end - block.start;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (often <= kOftenExecutedBytes[i]) continue;
+    for (std::size_t i = 0; i < lines.size() && often > kOftenExecutedBytes[i]; ++i) {
       lines[i] += block.times * ((block.end - 1) / kLine - block.start / kLine + 1);
     }
   }

@@ -66,6 +66,14 @@ KernelOrRefusal MakeOneDnnAdd(const KernelRequest& request) {
   if (!layout) return Refusal{"oneDNN's addition needs one layout for all tensors"};
   const bool has_padding =
       !layout->is_opaque() && layout->PaddedElements(op.shape()) != op.shape().elements();
+  // Seen with 2.6.3 in f32: blocks of 16 with AVX2, whose vectors hold 8, and of 8 with SSE4.1.
+  const bool fills_vectors =
+      *layout == onednn::BlockedActivations() && onednn::IsaOf("gemm:jit") != "sse41";
+  if (has_padding && op.sources() > 2 && !fills_vectors) {
+    return Refusal{
+        "oneDNN's sum of more than two tensors writes past the result where the last block of "
+        "channels is not full and a block is no vector of this CPU"};
+  }
   if (op.relu() && has_padding) return MakeAddThenRelu(request, op, *layout);
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto desc = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});

@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
             "a count that the bounds need is absent"},
         MissingDatum{"Table",
                      [](BoundsMachine& machine, Record&) { machine.pipeline = CorePipeline{}; },
-                     "in no Top-Down table"},
+                     "pipeline are not known"},
         MissingDatum{"Quiet",
                      [](BoundsMachine&, Record& record) { record.status = Status::kDegraded; },
                      "the record is DEGRADED"},

@@ -234,6 +234,10 @@ TEST(CountShares, CodeThatIsExecutedRarelyCostsLines) {
   work.rare_code_lines[3] = 1000;
   ASSERT_TRUE(front());
   EXPECT_NEAR(*front() - *none, 0.03, 0.001);
+  // Those outside 8 KiB would cost more.
+  work.rare_code_lines[1] = 5000;
+  EXPECT_NEAR(*front() - *none, 0.03, 0.001);
+  work.rare_code_lines[1] = {};
   // At 4 bytes an instruction, 16 KiB hold 4,096, which do not fit twice. 8 KiB do. The lines that
   // are outside 8 KiB and within 16 KiB are decoded, in 10 cycles each.
   work.instruction_bytes = 4 * work.instructions;

@@ -209,7 +209,7 @@ TEST(PoolOneDnnTest, RandomShapesAgreeWithTheReference) {
     const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], RandomPool(random, 13));
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
       KernelRequest request = RequestFor(op, {pass, i % 2 == 0}, 1 + i % 2);
-      request.execution.type = i % 5 == 4 ? DataType::kBF16 : DataType::kF32;
+      if (i % 5 == 4 && OneDnnHasBf16()) request.execution.type = DataType::kBF16;
       const char* tag = i % 4 == 1 ? "acdb" : i % 4 == 2 ? "aBcd16b" : "";
       if (*tag != 0) {
         request.layouts[pass == Pass::kForward ? Arg::kSrc : Arg::kDiffDst] = *Layout::Parse(tag);

@@ -42,11 +42,11 @@ struct Tally {
   void Add(const Tally& other, std::uint64_t times);
 };
 
-// Of code that is executed often. The largest is half of the smallest first-level instruction cache
-// of the supported CPUs: another program's thread may use the other half. The smaller ones are for
-// micro-op caches: 11 KiB of AVX2 code, of 5.5 bytes an instruction, are half of 4,096 micro-ops.
-inline constexpr std::array<std::uint64_t, 4> kOftenExecutedBytes = {4 << 10, 8 << 10, 11 << 10,
-                                                                     16 << 10};
+// Of code that is executed often, ascending. The largest is half of the smallest first-level
+// instruction cache of the supported CPUs: another program's thread may use the other half. The
+// smaller ones are for micro-op caches: 11 KiB of AVX2 code, of 5.5 bytes an instruction, are half
+// of 4,096 micro-ops.
+inline constexpr std::array<std::uint64_t, 4> kOftenExecutedBytes = {4096, 8192, 11264, 16384};
 
 struct ExactCounts : Tally {
   std::uint64_t conditional_taken = 0;
