@@ -151,17 +151,11 @@ TEST_P(AddBackendTest, RandomShapesAgreeWithTheReference) {
 TEST(AddOneDnnTest, ASumOfThreeInPaddedBlocksOfAnotherWidthIsRefused) {
   for (const char* const tag : {"aBcd8b", "aBcd16b"}) {
     const Layout layout = *Layout::Parse(tag);
-    for (const int sources : {2, 3}) {
-      for (const std::int64_t channels : {17, 32}) {
-        KernelRequest request =
-            RequestFor(std::make_shared<AddOp>(Shape{2, channels, 9, 3}, sources), {}, 1);
-        request.layouts[IndexedSrc(1)] = layout;
-        const bool refused = sources == 3 && channels == 17 && !FillsVectors(layout);
-        EXPECT_EQ(CheckAgainstReference("onednn", request, 7, {.may_refuse = refused}),
-                  refused ? Verdict::kRefused : Verdict::kAgrees)
-            << tag;
-      }
-    }
+    if (FillsVectors(layout)) continue;
+    KernelRequest request = RequestFor(std::make_shared<AddOp>(Shape{2, 17, 9, 3}, 3), {}, 1);
+    request.layouts[IndexedSrc(1)] = layout;
+    EXPECT_NE(KernelRun("onednn", request).refusal().find("past the result"), std::string::npos)
+        << tag;
   }
 }
 
