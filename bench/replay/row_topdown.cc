@@ -14,14 +14,17 @@
 namespace topdnn {
 
 RowCounting RowCounting::Here(std::vector<CounterSource*> sources) {
-  return {
-      .sources = std::move(sources), .table = TopdownTableOf(IdentifyCpu()), .smt = SmtIsActive()};
+  const Cpu cpu = IdentifyCpu();
+  return {.sources = std::move(sources),
+          .table = TopdownTableOf(cpu),
+          .pipeline = PipelineOf(cpu),
+          .smt = SmtIsActive()};
 }
 
 RowTopdown::RowTopdown(const RowCounting& counting, const std::vector<Ceiling>& ceilings,
                        int threads)
     : counting_(counting), threads_(threads) {
-  machine_.pipeline = PipelineOf(IdentifyCpu());
+  machine_.pipeline = counting.pipeline;
   machine_.ceilings = ceilings;
   machine_.caches = ReadTopology().caches;
   machine_.regime = "isolated-hot";

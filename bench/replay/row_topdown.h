@@ -20,6 +20,7 @@ namespace topdnn {
 struct RowCounting {
   std::vector<CounterSource*> sources;  // not owned
   const TopdownTable* table = nullptr;  // nullptr: none is known for this CPU
+  CorePipeline pipeline = {};           // of this CPU, also without a table
   bool smt = false;
 
   // For this machine's CPU.

@@ -96,11 +96,10 @@ std::vector<double> ReadElements(const TensorDesc& desc, const void* data,
   return values;
 }
 
-// The expected values as the type stores them: 8 bits saturate, and a result that lies between two
-// whole numbers may be either.
-std::vector<double> AsStored(std::vector<double> expected, const std::vector<double>& values,
-                             DataType type) {
-  if (type != DataType::kS8 && type != DataType::kU8) return expected;
+// The expected values as a type of 8 bits stores them: they saturate, and a result that lies
+// between two whole numbers may be either.
+std::vector<double> InEightBits(std::vector<double> expected, const std::vector<double>& values,
+                                DataType type) {
   constexpr double kBetween = 0.5 + 1.0 / 1024;  // it was computed in f32
   const double low = type == DataType::kS8 ? -128 : 0;
   const double high = type == DataType::kS8 ? 127 : 255;
@@ -215,7 +214,12 @@ CaseCheck CompareWithReference(const KernelProblem& problem, const Kernel& kerne
     const double rounding = RoundingOfResults(*problem.op(), problem.execution());
     const std::vector<double> values =
         ReadElements(operand->desc, memory.at(expected.arg), expected.elements, backend);
-    const std::vector<double> stored = AsStored(expected.values, values, operand->desc.type);
+    const DataType type = operand->desc.type;
+    std::vector<double> in_eight_bits;
+    if (type == DataType::kS8 || type == DataType::kU8) {
+      in_eight_bits = InEightBits(expected.values, values, type);
+    }
+    const std::vector<double>& stored = in_eight_bits.empty() ? expected.values : in_eight_bits;
     const double error = RelativeError(values, stored, 0.0, rounding);
     if (!(error <= check.error)) check.error = error;
     if (error <= check.tolerance) continue;

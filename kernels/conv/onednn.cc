@@ -139,8 +139,7 @@ KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
   if (request.execution.type == DataType::kS8 && !onednn::SumsAreExact()) {
     return Refusal{
         "oneDNN halves the weights of a convolution with an s8 source on a CPU without VNNI, so "
-        "its "
-        "sums are not exact"};
+        "its sums are not exact"};
   }
   if (const UnaryFunction* const function = op.epilogue().function;
       function != nullptr && !onednn::AlgorithmOfFunction(function->name)) {

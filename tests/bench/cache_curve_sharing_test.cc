@@ -171,7 +171,12 @@ TEST(CacheCurveTest, ATinyRunHasAllKeys) {
     if (!row.at("held_bytes").is_null()) {
       EXPECT_LE(row.at("held_bytes"), row.at("occupied_bytes"));
     }
-    ASSERT_GE(row.at("stages").size(), 7u);  // and a reorder on a CPU without AVX-512
+    const auto& stages = row.at("stages");
+    ASSERT_FALSE(stages.empty());
+    // (the number of reorders depends on the CPU)
+    EXPECT_EQ(std::count_if(stages.begin(), stages.end(),
+                            [](const auto& stage) { return stage.at("pass") != "reorder"; }),
+              7);
     EXPECT_TRUE(row.at("stages")[0].contains("ci95"));
   }
 }

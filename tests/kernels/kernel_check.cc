@@ -7,13 +7,13 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 #include <variant>
 
 #include "kernels/activation/relu.h"
 #include "kernels/conv/conv.h"
 #include "kernels/kernel/thread_width.h"
+#include "kernels/library/onednn.h"
 #include "kernels/op/element.h"
 #include "kernels/op/problem.h"
 #include "kernels/reorder/store.h"
@@ -265,13 +265,8 @@ Values WithSavedBy(const KernelRun& forward, const KernelRequest& request, Value
 }  // namespace
 
 bool OneDnnHasBf16() {
-#if defined(__x86_64__)
-  const auto effective = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  return (effective & needed) == needed;
-#else
-  return true;
-#endif
+  const std::string isa = onednn::IsaOf("gemm:jit");
+  return isa.empty() || isa == "avx512";  // (empty outside of x86)
 }
 
 Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& request,
