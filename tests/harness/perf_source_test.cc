@@ -430,6 +430,7 @@ Record RecordOnTypes(FakePmu& pmu, CounterSource& source, const std::vector<std:
   pmu.on_type = where[0];
   const SequenceSamples samples = MeasureSequence(stages, options);
   StageSamples stage = samples.stages[0];
+  stage.selection = {};     // all of them, however busy this machine is
   stage.empty_seconds = 0;  // regions without time would be too short for the marks
   return RecordOf(stage, samples.events, {}, "in-network");
 }
