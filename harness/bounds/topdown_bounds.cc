@@ -276,8 +276,7 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   add("Core_Bound", core_low, std::min(s.chain, rest - memory_low),
       fmt::format(
           "busy at the table's rates for at least {:.1f} % of the cycles: {}; one chain through "
-          "all "
-          "instructions takes at most {:.0f} %; busiest at the measured rates: {}, {:.0f} %",
+          "all instructions takes at most {:.0f} %; busiest at the measured rates: {}, {:.0f} %",
           s.busy.share * 100, s.busy.unit, s.chain * 100, busiest.unit, busiest.share * 100));
   if (apart) {
     add("Frontend_Bound", 0, std::min(*s.frontend, rest - core_low - memory_low),

@@ -85,6 +85,11 @@ topdnn_profile& Of(topdnn_profile* profile) {
   return *profile;
 }
 
+topdnn_counters& Of(topdnn_counters* counters) {
+  if (counters == nullptr) throw topdnn::InputError("the counters are NULL: they were not opened");
+  return *counters;
+}
+
 // The counts that the counter source `exact` makes.
 topdnn_counts* Count(void (*function)(void*), void* argument) {
   for (const topdnn::SourceOffer& offer : topdnn::CounterSources()) {
@@ -160,14 +165,14 @@ topdnn_counters* topdnn_counters_open(const char* const* events, std::size_t cou
 }
 
 std::int32_t topdnn_counters_start(topdnn_counters* counters) {
-  return Done([&] { counters->counters.Start(); });
+  return Done([&] { Of(counters).counters.Start(); });
 }
 
 topdnn_counts* topdnn_counters_stop(topdnn_counters* counters) {
   return Guarded<topdnn_counts*>(nullptr, [&] {
     auto counts = std::make_unique<topdnn_counts>();
-    counts->names = counters->counters.events();
-    counts->counts = counters->counters.Stop();
+    counts->names = Of(counters).counters.events();
+    counts->counts = Of(counters).counters.Stop();
     return counts.release();
   });
 }

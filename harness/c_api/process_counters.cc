@@ -22,8 +22,8 @@ namespace topdnn {
 namespace {
 
 // What the kernel counts of every process since its start, over all its threads, also those that
-// have ended. Nobody needs a permission for it, as for perf. And perf's inherited `task-clock` read
-// up to 1.6 times the CPU time in 1 of 60 runs beside busy neighbours (Linux 6.18).
+// have ended. It needs no permission, and perf's events do. Besides, perf's inherited `task-clock`
+// read up to 1.6 times the CPU time in 1 of 60 runs beside busy neighbours (Linux 6.18).
 double CpuNanoseconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "harness/measure/disturbance.h"
+#include "harness/measure/measure_loop.h"
 #include "harness/statistics/summary.h"
 #include "harness/text/errors.h"
 #include "harness/text/one_line.h"
@@ -27,15 +28,7 @@ StepMeter::StepMeter(double seconds, std::optional<double> empty_seconds)
     : clock_(BestClock()), empty_seconds_(empty_seconds.value_or(0)), opened_at_(0) {
   options_.seconds = seconds;
   marks_.emplace_back();
-  if (!empty_seconds) {
-    constexpr int kTries = 257;
-    std::vector<double> tries;
-    for (int i = 0; i < kTries; ++i) {
-      const std::uint64_t begin = clock_.now();
-      tries.push_back(clock_.SecondsBetween(begin, clock_.now()).value_or(0));
-    }
-    empty_seconds_ = Median(tries);
-  }
+  if (!empty_seconds) empty_seconds_ = EmptySeconds(clock_);
   opened_at_ = clock_.now();
 }
 
@@ -62,7 +55,7 @@ std::int32_t StepMeter::Stage(std::string_view name, std::string_view pass) {
 
 bool StepMeter::Next() {
   if (in_step_) EndStep();
-  bool more = !timed_at_ || numbers_ == 0;
+  bool more = true;
   if (timed_at_) {
     const auto done = steps() - static_cast<std::int64_t>(warmup_.iterations);
     const double elapsed = Since(*timed_at_);
@@ -81,10 +74,10 @@ bool StepMeter::Next() {
 
 void StepMeter::BeginStep() {
   if (in_step_ && marked_) throw InputError("a step begins inside of a step: end the first one");
-  if (in_step_) Close(now_.end);
   if (open_ >= 0) {
     throw InputError(fmt::format("a step begins inside of stage '{}'", NameOf(open_)));
   }
+  if (in_step_) Close(now_.end);
   marked_ = true;
   Open();
   now_.begin = clock_.now();

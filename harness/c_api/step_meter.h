@@ -30,7 +30,7 @@ class StepMeter {
   struct StageName {
     std::string name, pass;
   };
-  // What Samples() found besides the times.
+  // What TakeSamples() found besides the times.
   struct Samples {
     SequenceSamples sequence;
     std::vector<std::size_t> stages;  // which stages it has

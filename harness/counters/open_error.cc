@@ -10,9 +10,7 @@
 #include <fstream>
 #include <optional>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
+#include "harness/machine/cpu.h"
 
 namespace topdnn {
 
@@ -68,8 +66,7 @@ constexpr const char* kSocketsInContainerRemedy =
     "run the container with --cap-add PERFMON, or on the host: sysctl kernel.perf_event_paranoid=0";
 constexpr const char* kSockets =
     "{what} count whole sockets, which kernel.perf_event_paranoid at {paranoid} does not allow "
-    "this "
-    "user ({error})";
+    "this user ({error})";
 constexpr const char* kSocketsRemedy =
     "sysctl kernel.perf_event_paranoid=0, or run with CAP_PERFMON";
 constexpr const char* kParanoidRemedy = "sysctl kernel.perf_event_paranoid=1";
@@ -167,11 +164,7 @@ PerfSurroundings PerfSurroundings::Here() {
     std::error_code ignored;
     here.container = here.container || std::filesystem::exists(mark, ignored);
   }
-#if defined(__x86_64__)
-  // CPUID.1:ECX[31] is set only by hypervisors (AMD APM volume 3, CPUID Fn0000_0001).
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  here.virtual_machine = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 31 & 1u) != 0;
-#endif
+  here.virtual_machine = !IdentifyCpu().hypervisor.empty();
   return here;
 }
 

@@ -7,19 +7,11 @@
 #include <map>
 #include <utility>
 
+#include "harness/text/split_text.h"
+
 namespace topdnn {
 
 namespace {
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
 
 std::optional<int> Number(std::string_view text) {
   int number = 0;
@@ -82,7 +74,7 @@ std::vector<SysfsPmu> CoreTypes(const std::string& sysfs) {
 std::vector<int> ParseCpuList(std::string_view text) {
   constexpr int kMaxCpus = 1 << 16;  // more than any kernel is built for
   std::vector<int> cpus;
-  for (const std::string_view part : Split(text, ',')) {
+  for (const std::string_view part : SplitText(text, ",")) {
     const auto range = Range(part);
     if (!range || range->second >= kMaxCpus) continue;
     for (int cpu = range->first; cpu <= range->second; ++cpu) cpus.push_back(cpu);
@@ -94,7 +86,7 @@ std::optional<std::uint64_t> PlaceBits(std::string_view format, std::uint64_t va
   constexpr std::string_view kField = "config:";
   if (!format.starts_with(kField)) return std::nullopt;
   std::uint64_t config = 0;
-  for (const std::string_view part : Split(format.substr(kField.size()), ',')) {
+  for (const std::string_view part : SplitText(format.substr(kField.size()), ",")) {
     const auto range = Range(part);
     if (!range || range->second > 63) return std::nullopt;
     for (int bit = range->first; bit <= range->second; ++bit) {
@@ -107,7 +99,8 @@ std::optional<std::uint64_t> PlaceBits(std::string_view format, std::uint64_t va
 
 std::optional<std::uint64_t> ConfigOf(const std::string& terms, const std::filesystem::path& pmu) {
   std::uint64_t config = 0;
-  for (const std::string_view term : Split(terms, ',')) {
+  for (const std::string_view term : SplitText(terms, ",")) {
+    if (term.empty()) continue;
     const std::size_t equals = term.find('=');
     const std::string key(term.substr(0, equals));
     const std::string text(equals == std::string_view::npos ? "1" : term.substr(equals + 1));

@@ -3,10 +3,10 @@
 #include "harness/counters/clock.h"
 #include "harness/counters/source.h"
 #include "harness/machine/clock.h"
+#include "harness/machine/cpu.h"
 #include "harness/statistics/counting.h"
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <x86intrin.h>
 #endif
 
@@ -23,14 +23,8 @@ std::uint64_t NowTsc() noexcept {
   return ticks;
 }
 
-// CPUID.80000007H:EDX[8], InvariantTSC (Intel SDM volume 3, 17.17.1; AMD APM volume 3).
-bool IsInvariant() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d >> 8 & 1u) != 0;
-}
-
 Availability ProbeTsc() {
-  if (!IsInvariant()) {
+  if (!IdentifyCpu().invariant_tsc) {
     return {.works = false,
             .reason = "CPUID 80000007H does not report a time stamp counter with an invariant rate",
             .remedy = ""};
@@ -77,7 +71,7 @@ const SourceRegistration kTsc({.name = "tsc",
 }  // namespace
 
 std::optional<TickClock> TscClock() {
-  static const bool trusted = IsInvariant() && TscDistrust().empty();
+  static const bool trusted = IdentifyCpu().invariant_tsc && TscDistrust().empty();
   if (!trusted) return std::nullopt;
   return TickClock{.name = "tsc", .now = NowTsc, .seconds_per_tick = 1 / TscFrequency().hz};
 }

@@ -53,8 +53,8 @@ bool CanReplace(const Instruction& i, const ZydisDecodedOperand& memory) {
   });
 }
 
-// Arithmetic on floats, by name: addps, vfmadd231ss, ... Moves are not: compilers copy any 16 bytes
-// with movups.
+// Arithmetic on vectors, by name: addps, vfmadd231ss, and some on integers such as vpdpbusd. Moves
+// are not: compilers copy any 16 bytes with movups.
 bool IsFloatArithmetic(const Instruction& i) {
   const std::string_view name = ZydisMnemonicGetString(i.raw.mnemonic);
   const auto ends = [name](std::string_view end) { return name.ends_with(end); };

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <mutex>
 #include <system_error>
@@ -39,11 +40,13 @@ void RelaxCpu() {
 
 struct Antagonist::State {
   State(const Probe& p, std::size_t bytes, std::size_t count)
-      : probe(p), working_set(bytes), threads(static_cast<double>(count)) {}
+      : probe(p), threads(static_cast<double>(count)) {
+    for (std::size_t i = 0; i < count; ++i) buffers.emplace_back(bytes);
+  }
 
   const Probe& probe;
-  std::size_t working_set;
   double threads;
+  std::deque<ProbeBuffers> buffers;  // a thread's; each writes to its own first
   TickClock clock = BestClock();
 
   std::mutex mutex;
@@ -68,10 +71,9 @@ struct Antagonist::State {
     return !ending;
   }
 
-  void Work(int cpu) {
+  void Work(int cpu, ProbeBuffers& own) {
     const int error = BindThisThread(cpu);
-    ProbeBuffers buffers(working_set);
-    probe.prepare(probe, buffers, Fill::kReals, 1);
+    probe.prepare(probe, own, Fill::kReals, 1);
     {
       const std::lock_guard lock(mutex);
       ++started;
@@ -84,7 +86,7 @@ struct Antagonist::State {
       const std::uint64_t begin = clock.now();
       double due = 0;  // seconds after the begin
       for (double now_rate = rate; now_rate > 0 && !ending; now_rate = rate) {
-        probe.run(buffers, iterations);
+        probe.run(own, iterations);
         bytes_read += static_cast<std::int64_t>(chunk);
         const double step = chunk / now_rate;  // 0 without a limit
         const auto elapsed = [&] { return clock.SecondsBetween(begin, clock.now()).value_or(due); };
@@ -108,8 +110,9 @@ Antagonist::Antagonist(const Probe& probe, std::span<const int> cpus, std::size_
     : state_(std::make_unique<State>(probe, working_set, cpus.size())) {
   State& state = *state_;
   try {
-    for (const int cpu : cpus) {
-      state.members.emplace_back([&state, cpu] { state.Work(cpu); });
+    for (std::size_t i = 0; i < cpus.size(); ++i) {
+      state.members.emplace_back(
+          [&state, cpu = cpus[i], &own = state.buffers[i]] { state.Work(cpu, own); });
     }
   } catch (const std::system_error& e) {
     state.End();

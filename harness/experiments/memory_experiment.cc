@@ -13,6 +13,7 @@
 #include "harness/measure/scheduler_watch.h"
 #include "harness/measure/undisturbed.h"
 #include "harness/measure/watched_run.h"
+#include "harness/statistics/summary.h"
 
 namespace topdnn {
 
@@ -50,12 +51,6 @@ constexpr double kLeastHertz = 1.5e9;
 constexpr double kSameInstructions = 0.01;
 constexpr double kNaturalFactor = 3;
 constexpr double kFewInstructions = 1000;
-
-double MedianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // The mean width of the stages' memory shares, weighted by their time in the sequence. 1 without a
 // share.
@@ -291,7 +286,7 @@ class Experiment {
       if (waited <= kMaxWaitedOfSample) undisturbed.push_back(all.back());
     }
     round->waited = std::max(round->waited, least_waited);
-    return MedianOf(undisturbed.empty() ? std::move(all) : std::move(undisturbed));
+    return Median(undisturbed.empty() ? all : undisturbed);
   }
 
   const MemorySubject& subject_;

@@ -201,7 +201,10 @@ HotLoops DescribeLoops(const ExecutedCode& code, const FormCosts& costs,
     if (done.contains(b)) continue;
     if (ShareOf(InstructionsOf(block), code.executed) < kLeastModelled) {
       const double cycles = static_cast<double>(block.count) / costs.dispatch_width;
-      region.Add({.cycles = cycles, .binds = {}, .units = {{"dispatch", cycles}}, .chain = {}},
+      region.Add({.cycles = cycles,
+                  .binds = {},
+                  .units = {{std::string(NameOf(kDispatchUnit)), cycles}},
+                  .chain = {}},
                  times);
       continue;
     }

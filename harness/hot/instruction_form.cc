@@ -77,7 +77,8 @@ bool IsArithmetic(ZydisInstructionCategory category) {
   }
 }
 
-// The others of these categories that change more, or divide by a register.
+// Instructions of these categories that may not run alone: they change other state, or divide by a
+// register.
 bool IsHarmful(ZydisMnemonic mnemonic) {
   switch (mnemonic) {
     case ZYDIS_MNEMONIC_DIV:
@@ -116,7 +117,7 @@ bool IsHarmlessOperand(const ZydisDecodedOperand& o) {
       if (number == kNothing ||
           (o.reg.value >= ZYDIS_REGISTER_AH && o.reg.value <= ZYDIS_REGISTER_BH))
         return false;
-      return explicit_one || (number < 16 && number <= 2);  // rax, rcx, rdx
+      return explicit_one || number <= 2;  // rax, rcx, rdx
     }
     case ZYDIS_OPERAND_TYPE_IMMEDIATE:
       return !o.imm.is_relative;

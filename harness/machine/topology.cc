@@ -161,8 +161,7 @@ void AssumeCoreComplexCache(const Cpu& cpu, Topology* topology) {
     cache.size = assumed << 20;
     topology->caches_doubt = fmt::format(
         "L3 is reported as {} MiB, that of the whole package: {} MiB are assumed, those of one "
-        "core "
-        "complex",
+        "core complex",
         reported, assumed);
   }
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/probes/quiet.h"
 #include "harness/statistics/interval.h"
 #include "harness/statistics/status.h"
 
@@ -126,8 +127,7 @@ inline constexpr double kMinQuietRatio = 0.90;
 inline constexpr std::size_t kMinUnswitched = 10;
 inline constexpr double kMaxSwitchedExcess = 0.01;
 
-// A loss of memory's speed within its noise on a quiet virtual machine (7 to 25 % observed).
-inline constexpr double kMaxMemoryLoss = 0.30;
+inline constexpr double kMaxMemoryLoss = kMemoryNoise;
 // Slow memory changes the time of a region by its loss times the share of the time that the region
 // waits for memory. A smaller change is in the interval of its time.
 inline constexpr double kMaxMemoryInfluence = 0.10;

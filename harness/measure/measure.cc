@@ -90,7 +90,7 @@ class SequenceMeter {
 
   void Time(const KernelAccounts& before) {
     Disturbance& seen = samples_.disturbance;
-    const double empty = EmptySeconds();
+    const double empty = EmptySeconds(clock_);
     samples_.step.empty_seconds = empty * static_cast<double>(stages_.size());
     for (StageSamples& stage : samples_.stages) stage.empty_seconds = empty;
     WaitingAccounts waiting(options_, clock_);
@@ -133,7 +133,8 @@ class SequenceMeter {
     }
   }
 
-  // Whether to time another iteration. `enough` of them are undisturbed, or `most` may be timed.
+  // Whether to time another iteration. `enough`: enough of them are undisturbed; if not, up to
+  // `most` are timed.
   bool Next(bool enough, std::int64_t most, MeasureLoop& loop) {
     if (options_.iterations) return loop.Next(bounds_.least, bounds_.most, 0);
     const double least_seconds = WarmSeconds(samples_.step) * static_cast<double>(bounds_.least);
@@ -230,18 +231,6 @@ class SequenceMeter {
     }
     keep(step, samples_.step);
     if (!shares.empty()) samples_.step.waited.push_back(step > 0 ? waited / step : 0);
-  }
-
-  // The median time between two marks with nothing between them.
-  double EmptySeconds() const {
-    constexpr std::size_t kTries = 257;
-    std::vector<std::uint64_t> marks(kTries + 1, 0);
-    for (std::uint64_t& mark : marks) mark = clock_.now();
-    std::vector<double> seconds;
-    for (std::size_t i = 0; i < kTries; ++i) {
-      seconds.push_back(clock_.SecondsBetween(marks[i], marks[i + 1]).value_or(0));
-    }
-    return Median(seconds);
   }
 
   std::span<const TimedStage> stages_;

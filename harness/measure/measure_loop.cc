@@ -3,11 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "harness/measure/watched_run.h"
+#include "harness/statistics/summary.h"
 #include "harness/text/errors.h"
 
 namespace topdnn {
+
+double EmptySeconds(const TickClock& clock) {
+  std::array<std::uint64_t, 258> marks{};
+  for (std::uint64_t& mark : marks) mark = clock.now();
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+    seconds.push_back(clock.SecondsBetween(marks[i], marks[i + 1]).value_or(0));
+  }
+  return Median(seconds);
+}
 
 void CheckStages(std::span<const TimedStage> stages) {
   if (stages.empty()) throw InputError("there is no stage to measure");

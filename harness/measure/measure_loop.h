@@ -55,6 +55,9 @@ class MeasureLoop {
   bool cancelled_ = false;
 };
 
+// The median time between two readings of the clock with nothing between them.
+double EmptySeconds(const TickClock& clock);
+
 // The measured region: one reading of the clock before each stage and one after the last.
 inline void RunMarked(std::span<const TimedStage> stages, const TickClock& clock,
                       std::uint64_t* marks) {

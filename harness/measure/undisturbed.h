@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/measure/disturbance.h"
 #include "harness/probes/quiet.h"
 
 namespace topdnn {
@@ -65,9 +66,9 @@ inline constexpr double kMaxStolenOfSpan = 0.02;
 inline constexpr double kMaxThrottledOfSpan = 0.01;
 // The slower of the probes at both ends of the time, as a share of the speed that a quarter of the
 // run's readings reach. (Not of the best known speed: on a machine that is slow all the time, the
-// readings that pass would be lucky ones, and a run 20 % too slow was OK with them.) Arithmetic
-// repeats within 1 to 5 % on a quiet machine, memory of a virtual machine within kMemoryNoise.
-inline constexpr double kMinArithmetic = 0.90;
+// readings that pass would be lucky ones, and a run 20 % too slow was OK with them.) Memory
+// of a virtual machine repeats within kMemoryNoise.
+inline constexpr double kMinArithmetic = kMinQuietRatio;
 
 // So many undisturbed samples are enough; fewer are, if they are this share of all of them and a
 // median has an interval.

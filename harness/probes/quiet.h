@@ -1,5 +1,5 @@
-// Checks whether the machine is quiet: three short probes before and after a measurement, of
-// arithmetic and clock, of issuing instructions, and of memory. All are needed: a neighbour that
+// Checks whether the machine is quiet: three short probes before, during and after a measurement,
+// of arithmetic and clock, of issuing instructions, and of memory. All are needed: a neighbour that
 // uses memory bandwidth does not slow arithmetic down, and one on the other hardware thread of the
 // core takes issue slots, of which multiply-adds leave most free.
 
@@ -40,7 +40,7 @@ class QuietCheck {
 };
 
 // The relative difference between two readings of memory's rate on a quiet virtual machine (7 to 25
-// % observed). Arithmetic and issuing repeat within 1 %.
+// % observed). Arithmetic repeats more closely (kMinQuietRatio).
 inline constexpr double kMemoryNoise = 0.30;
 
 // The lower of the rates of arithmetic and memory as a share of the best known reading; 1:

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/files/atomic_file.h"
 #include "harness/report/hot_json.h"
 #include "harness/report/registry.h"
 
@@ -320,10 +319,6 @@ Json ToJson(const Report& report) {
 std::string JsonText(const Json& json) {
   // (nlohmann writes numbers that are not finite as null, for example in machine and subject)
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-void WriteJson(const Report& report, const std::string& path) {
-  WriteFileAtomically(path, JsonText(ToJson(report)));
 }
 
 namespace {

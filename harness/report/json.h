@@ -35,9 +35,6 @@ nlohmann::ordered_json ToJson(const Report& report);
 // Indented text with a newline at its end. Bytes that are not UTF-8 are replaced (U+FFFD).
 std::string JsonText(const nlohmann::ordered_json& json);
 
-// Throws InputError if the file cannot be written.
-void WriteJson(const Report& report, const std::string& path);
-
 }  // namespace topdnn
 
 #endif  // TOPDNN_HARNESS_REPORT_JSON_H_

@@ -310,7 +310,7 @@ std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& opt
     longest = std::max(longest, MedianOf(stage).value_or(0));
   }
   const std::vector<const Record*> stages = SortedStages(report, OrderOf(options));
-  const std::size_t shown = ShownStages(report, options).size();
+  const std::size_t shown = std::min(options.top.value_or(stages.size()), stages.size());
   const std::string usual_backend = UsualBackend(report);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < shown; ++i) {

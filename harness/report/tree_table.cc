@@ -104,8 +104,7 @@ Ink InkOfNodeLetter(char letter) {
 
 std::string NodeLegend() {
   return "top-down: R retiring, C core, M memory, B bad speculation, W waiting for threads, each "
-         "at "
-         "its lower end; . not decided, or the front end";
+         "at its lower end; . not decided, or the front end";
 }
 
 std::string TreeTable(const Report& report, const Style& style) {

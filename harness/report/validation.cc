@@ -202,6 +202,7 @@ nlohmann::ordered_json ToJson(const ValidationCase& c) {
           {"tolerance_absolute", JsonNumber(c.exact_allowance.absolute)},
           {"tolerance_reason", text(c.exact_allowance.reason)},
           {"pmu_tolerance", c.pmu ? JsonNumber(c.pmu_allowance.relative) : nullptr},
+          {"pmu_tolerance_absolute", c.pmu ? JsonNumber(c.pmu_allowance.absolute) : nullptr},
           {"pmu_tolerance_reason", c.pmu ? text(c.pmu_allowance.reason) : nullptr},
           {"verdict", NameOf(c.verdict)},
           {"reason", text(c.reason)}};
@@ -225,13 +226,7 @@ ValidationCase ValidationCaseOf(const nlohmann::ordered_json& json) {
   c.exact_allowance = {number("tolerance").value_or(0), number("tolerance_absolute").value_or(0),
                        text("tolerance_reason")};
   c.reason = text("reason");
-  const std::string verdict = text("verdict");
-  for (const Status status : {Status::kOk, Status::kFailed, Status::kSkipped}) {
-    if (verdict == NameOf(status)) c.verdict = status;
-  }
-  if (c.verdict == Status::kSkipped && verdict != NameOf(Status::kSkipped)) {
-    c.verdict = Status::kInvalid;  // an unknown verdict is not trusted
-  }
+  c.verdict = ParseStatus(text("verdict")).value_or(Status::kInvalid);
   return c;
 }
 

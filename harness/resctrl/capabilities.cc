@@ -168,8 +168,8 @@ std::string WhyNotMounted(const std::string& root, std::string_view cpuinfo) {
   if (!cache && !bandwidth) {
     return fmt::format(
         "resctrl is not mounted at {}, and this CPU lacks it (no cat_l3, cat_l2 or mba in the "
-        "flags "
-        "of /proc/cpuinfo): use another machine (`mount -t resctrl resctrl {}`), or --cache-curve",
+        "flags of /proc/cpuinfo): use another machine (`mount -t resctrl resctrl {}`), or "
+        "--cache-curve",
         root, root);
   }
   return fmt::format("resctrl is not mounted at {}: run `mount -t resctrl resctrl {}` as root",

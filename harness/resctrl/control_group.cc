@@ -37,13 +37,13 @@ std::vector<std::uint64_t> NumbersOf(std::string_view text) {
   }
 }
 
-std::string FixOf(int error) {
+std::string FixOf(int error, const std::string& root) {
   switch (error) {
     case EACCES:
     case EPERM:
       return "run topdnn as root";
     case EROFS:
-      return "mount it writable: `mount -o remount,rw /sys/fs/resctrl`";
+      return fmt::format("mount it writable: `mount -o remount,rw {}`", root);
     case ENOSPC:
       return "the CPU has no free class of service (CLOSID) or RMID: remove other groups, or use "
              "fewer workloads";
@@ -130,7 +130,8 @@ std::vector<std::string> RemoveStaleGroups(ResctrlFiles& files, const StartOf& s
     if (error == ENOENT) continue;  // another run has removed it
     if (error != 0) {
       throw ResctrlError(fmt::format("{}/{}, which an earlier run left, cannot be removed: {}: {}",
-                                     files.root(), name, std::strerror(error), FixOf(error)));
+                                     files.root(), name, std::strerror(error),
+                                     FixOf(error, files.root())));
     }
     removed.push_back(name);
   }
@@ -170,7 +171,7 @@ ControlGroup::~ControlGroup() {
 
 void ControlGroup::Throw(const std::string& what, int error) const {
   throw ResctrlError(fmt::format("{}: {}: {}{}: {}", files_.root(), what, std::strerror(error),
-                                 LastStatus(files_), FixOf(error)));
+                                 LastStatus(files_), FixOf(error, files_.root())));
 }
 
 Schemata ControlGroup::Set(const Schemata& schemata) {

@@ -55,8 +55,8 @@ class Simulator {
         settings_(settings),
         curves_(CurvesOf(jobs, model)),
         step_times_(model.curves),
-        work_(jobs.size()),
-        cpus_(settings.cpus) {
+        work_(jobs.size()) {
+    schedule_.cpus = settings.cpus;
     schedule_.jobs.resize(jobs.size());
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       work_[j].before = model.curves[curves_[j]].startup_seconds;
@@ -68,28 +68,20 @@ class Simulator {
 
   Schedule Run() {
     if (jobs_.empty()) return schedule_;
-    const double begin = jobs_.front().arrival;
-    time_ = begin;
-    double capacity = 0;
+    time_ = jobs_.front().arrival;
     while (arrived_ < jobs_.size() || !queue_.empty()) {
-      const double next = std::min({NextArrival(), NextChange(), NextEnd()});
+      const double next = std::min(NextArrival(), NextEnd());
       if (next == kNever) throw std::logic_error(fmt::format("{}: no job can run", policy_.name));
-      capacity += (next - time_) * cpus_;
       Advance(next);
       End();
       for (; NextArrival() <= time_; ++arrived_) Enqueue(arrived_, jobs_[arrived_], queue_);
-      for (; NextChange() <= time_; ++changed_) cpus_ = settings_.changes[changed_].cpus;
       Decide();
     }
-    schedule_.cpus = time_ > begin ? capacity / (time_ - begin) : cpus_;
     return schedule_;
   }
 
  private:
   double NextArrival() const { return arrived_ < jobs_.size() ? jobs_[arrived_].arrival : kNever; }
-  double NextChange() const {
-    return changed_ < settings_.changes.size() ? settings_.changes[changed_].time : kNever;
-  }
   double EndOf(std::size_t job) const { return time_ + work_[job].left() / work_[job].speed; }
 
   double NextEnd() const {
@@ -118,7 +110,7 @@ class Simulator {
       work.before -= before;
       work.steps -= (done - before) / work.step_seconds;
     }
-    schedule_.cpu_seconds += seconds * std::min(threads, cpus_);
+    schedule_.cpu_seconds += seconds * std::min(threads, settings_.cpus);
     time_ = next;
   }
 
@@ -135,8 +127,10 @@ class Simulator {
     for (QueuedJob& queued : queue_) {
       queued.remaining = work_[queued.job].steps / static_cast<double>(jobs_[queued.job].steps);
     }
-    const std::vector<JobWidth> widths = policy_.decide(
-        {.time = time_, .cpus = cpus_, .part_width = settings_.part_width, .jobs = queue_});
+    const std::vector<JobWidth> widths = policy_.decide({.time = time_,
+                                                         .cpus = settings_.cpus,
+                                                         .part_width = settings_.part_width,
+                                                         .jobs = queue_});
     int threads = 0;
     for (std::size_t q = 0; q < queue_.size(); ++q) {
       if (queue_[q].now != widths[q]) Resize(queue_[q], widths[q]);
@@ -145,7 +139,8 @@ class Simulator {
     for (const QueuedJob& queued : queue_) {
       const int width = queued.now.width;
       if (width == 0) continue;
-      work_[queued.job].speed = RelativeSpeed(model_.losses, cpus_, width, threads - width);
+      work_[queued.job].speed =
+          RelativeSpeed(model_.losses, settings_.cpus, width, threads - width);
     }
   }
 
@@ -177,9 +172,8 @@ class Simulator {
   StepTimes step_times_;
   std::vector<Work> work_;        // by job
   std::vector<QueuedJob> queue_;  // in the order of Enqueue
-  std::size_t arrived_ = 0, changed_ = 0;
+  std::size_t arrived_ = 0;
   double time_ = 0;
-  int cpus_;
   Schedule schedule_;
 };
 

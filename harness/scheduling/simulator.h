@@ -15,17 +15,10 @@
 
 namespace topdnn {
 
-// The number of CPUs from this time on.
-struct CapacityChange {
-  double time = 0;
-  int cpus = 1;
-};
-
 struct SimulatorSettings {
   int cpus = 1;
-  int part_width = 1;                     // QueueState::part_width
-  std::vector<CapacityChange> changes{};  // ascending times
-  bool keep_segments = true;              // JobRun::segments
+  int part_width = 1;         // QueueState::part_width
+  bool keep_segments = true;  // JobRun::segments
 };
 
 // For each job, the index of the model's curve of the same network, pass and batch. Throws

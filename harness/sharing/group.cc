@@ -110,7 +110,8 @@ void Group::EndAll() {
     kill(process, SIGKILL);  // if it has not made its process group yet
   }
   for (pid_t& process : processes_) {
-    if (process != 0) waitpid(process, nullptr, 0);
+    while (process != 0 && waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+    }
     process = 0;
   }
   for (std::size_t i = 0; i < plans_.size(); ++i) {

@@ -52,12 +52,11 @@ class ProbeMember final : public Member {
  public:
   ProbeMember(const std::string& name, const Probe& probe, int threads, std::size_t working_set)
       : name_(name), probe_(probe), buffers_(static_cast<std::size_t>(threads)) {
+    // (a failed allocation throws, and an exception cannot leave a parallel region)
+    for (auto& buffers : buffers_) buffers = std::make_unique<ProbeBuffers>(working_set);
 #pragma omp parallel num_threads(threads)
-    {
-      auto& own = buffers_[static_cast<std::size_t>(omp_get_thread_num())];
-      own = std::make_unique<ProbeBuffers>(working_set);
-      probe_.prepare(probe_, *own, Fill::kReals, 1);
-    }
+    probe_.prepare(probe_, *buffers_[static_cast<std::size_t>(omp_get_thread_num())], Fill::kReals,
+                   1);
     Calibrate();
     iteration_seconds_ = WarmUp([this] { Iterate(); });
   }

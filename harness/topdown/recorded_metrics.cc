@@ -53,7 +53,7 @@ MetricName NameOf(const std::string& text) {
   const std::string unit = gap == std::string::npos ? "" : text.substr(0, gap);
   std::string rest = gap == std::string::npos ? text : text.substr(gap + 2);
   if (unit.empty() && rest.starts_with('%')) {
-    rest = rest.substr(rest.find_first_not_of("% "));
+    rest.erase(0, rest.find_first_not_of("% "));
     name.percent = true;
   }
   if (unit.find("cycles") != std::string::npos) return name;  // of cycles, and not of slots

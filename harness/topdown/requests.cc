@@ -29,8 +29,7 @@ class Collector {
 
   void AddLevel(int level) {
     if (context_.table == nullptr) {
-      requests_.notes.push_back(
-          "no Top-Down table for this CPU: only cycles and instructions are counted");
+      AddNote("no Top-Down table for this CPU: only cycles and instructions are counted");
       return;
     }
     for (const std::string& name :
@@ -48,7 +47,7 @@ class Collector {
         any = true;
       }
     }
-    if (!any) requests_.notes.push_back(fmt::format("{}: this CPU has no event for it", metric));
+    if (!any) AddNote(fmt::format("{}: this CPU has no event for it", metric));
   }
 
   // Adds an event by the vendor's, perf's or libpfm4's name, or by its code.
@@ -85,6 +84,12 @@ class Collector {
   }
 
  private:
+  // Several requests may have the same reason.
+  void AddNote(const std::string& note) {
+    auto& notes = requests_.notes;
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  }
+
   const TopdownEvent* FindTableEvent(const std::string& name) const {
     const std::string wanted = ParseEventName(name).name;
     for (const TopdownEvent& event : context_.table->events) {
@@ -102,9 +107,8 @@ class Collector {
 
   void AddEvent(const TopdownEvent& event) {
     if (event.name.ends_with(":eq") && !KernelComparesForEquality()) {
-      requests_.notes.push_back(event.name +
-                                " is not counted: this kernel does not know its bit `eq` (Linux "
-                                "6.11 and later do)");
+      AddNote(event.name +
+              " is not counted: this kernel does not know its bit `eq` (Linux 6.11 and later do)");
       return;
     }
     auto resolved = ResolveEvent(event.libpfm4.empty() ? event.name : event.libpfm4, event.code,

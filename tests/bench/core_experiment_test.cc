@@ -83,7 +83,8 @@ TEST_P(RedirectedKernel, ResultsAreRightAfterwards) {
     EXPECT_TRUE(std::equal(before[k].begin(), before[k].end(), memory[k].begin())) << k;
   }
   // Without allocations, the two counts are equal. With them, each differs from run to run by some
-  // hundred instructions (a merge of free blocks), so runs are counted until the two ranges overlap.
+  // hundred instructions (a merge of free blocks), so runs are counted until the two ranges
+  // overlap.
   std::vector<double> native = {static_cast<double>(learned.counts.instructions)};
   std::vector<double> in_l1 = {static_cast<double>(redirected.instructions)};
   auto overlap = [&native, &in_l1] {

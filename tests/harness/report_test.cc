@@ -211,10 +211,6 @@ TEST_F(FolderTest, WritesCompleteFilesAndLeavesNoOthers) {
   EXPECT_EQ(status.st_mode & 07777, 0640u);
   CheckWritable(folder + "/other.json");
   EXPECT_EQ(Files(), 1u);
-  WriteJson(SampleReport(), path);
-  EXPECT_EQ(Contents(path), JsonText(ToJson(SampleReport())));
-  WriteCsv(SampleReport(), path);
-  EXPECT_EQ(Contents(path), CsvText(SampleReport()));
 }
 
 TEST_F(FolderTest, ASymbolicLinkIsKept) {

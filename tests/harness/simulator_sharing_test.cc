@@ -134,18 +134,6 @@ TEST(SimulatorTest, OverSubscriptionLoses) {
               ElementsAre(Near(8), Near(8)));
 }
 
-// At 2 s one of two CPUs goes: the two jobs of 4 s have a CPU each until then, and share one
-// afterwards. 2 s are left of each, so both end at 6.
-TEST(SimulatorTest, CpusThatGoSlowTheJobsDown) {
-  const std::vector<TraceJob> jobs = {JobAt(0, 4), JobAt(0, 4)};
-  const SpeedModel model = PerfectModel();
-  const Schedule schedule =
-      Simulate(jobs, model, *FindPolicy("equal"), {.cpus = 2, .changes = {{.time = 2, .cpus = 1}}});
-  EXPECT_THAT(EndsOf(schedule), ElementsAre(Near(6), Near(6)));
-  EXPECT_NEAR(schedule.cpu_seconds, 8, kNearby);
-  EXPECT_NEAR(schedule.cpus, 8.0 / 6, kNearby);
-}
-
 // The urgent job arrives last, and passes the one that waits.
 TEST(SimulatorTest, AHigherPriorityPassesInTheQueue) {
   EXPECT_THAT(EndsOf(Scheduled("fcfs", 1, {JobAt(0, 4), JobAt(1, 2), JobAt(2, 3, 1, 1, 5)})),

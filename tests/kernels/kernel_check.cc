@@ -7,11 +7,12 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <regex>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "kernels/activation/relu.h"
-#include "kernels/conv/conv.h"
 #include "kernels/kernel/thread_width.h"
 #include "kernels/library/onednn.h"
 #include "kernels/op/element.h"
@@ -25,11 +26,12 @@ namespace {
 
 // The upper bound of a fused ReLU cuts a result, but not the rounding error of its sum.
 KernelRequest WithoutBound(KernelRequest request) {
-  const auto* const conv = dynamic_cast<const ConvOp*>(request.op.get());
-  if (conv == nullptr) return request;
-  ConvEpilogue epilogue = conv->epilogue();
-  epilogue.bound = 0;
-  request.op = std::make_shared<ConvOp>(conv->extents(), epilogue);
+  static const std::regex bound("(_relu|_dwrelu)_(bound|dwbound)[^_]+");
+  const std::string problem = request.op->Problem();
+  const std::string unbounded = std::regex_replace(problem, bound, "$1");
+  if (unbounded != problem) {
+    request.op = ParseProblem(std::string(request.op->kind()) + "/" + unbounded);
+  }
   return request;
 }
 

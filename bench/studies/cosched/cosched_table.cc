@@ -97,8 +97,7 @@ std::string SpeedLegend(const CoschedResult& result) {
   if (!result.common_speed) return "";
   std::string text =
       "speed: of the machine before and after the policy, mean, relative to the times of steps; "
-      "the "
-      "simulation has this speed. ";
+      "the simulation has this speed. ";
   if (HasEstimates(result)) {
     text += fmt::format("~equal speed: an estimate of the makespan at the speed {:.2f}. ",
                         *result.common_speed);
@@ -119,8 +118,8 @@ std::string CoschedText(const CoschedResult& result, std::size_t most_jobs, cons
   text += Wrap(
       SpeedLegend(result) +
           "wait, service, turnaround: means over the jobs. slowdown: turnaround / time alone at "
-          "the "
-          "maximum width (from the times of steps), mean and largest. fairness: smallest alone / "
+          "the maximum width (from the times of steps), mean and largest. fairness: smallest alone "
+          "/ "
           "turnaround divided by the largest.",
       style.width, 0);
   std::vector<std::string> labels;

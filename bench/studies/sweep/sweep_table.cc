@@ -111,8 +111,7 @@ std::string TimeLine(const Json& index) {
   if (!(all > 0)) return "";
   return fmt::format(
       "{:.0f} s in all: {:.1f} % warm-up and measuring in the cases, {:.1f} % their start, "
-      "planning "
-      "and checks, {:.1f} % the sweep itself\n",
+      "planning and checks, {:.1f} % the sweep itself\n",
       all, 100 * measuring / all, 100 * (processes - measuring) / all,
       100 * (all - processes) / all);
 }

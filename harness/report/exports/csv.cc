@@ -7,7 +7,6 @@
 #include <set>
 #include <vector>
 
-#include "harness/files/atomic_file.h"
 #include "harness/report/registry.h"
 
 namespace topdnn {
@@ -122,10 +121,6 @@ std::string CsvText(const Report& report) {
   std::string text = Head(columns);
   for (const Record& stage : report.stages) text += Row(stage, columns);
   return text;
-}
-
-void WriteCsv(const Report& report, const std::string& path) {
-  WriteFileAtomically(path, CsvText(report));
 }
 
 namespace {

@@ -18,9 +18,6 @@ std::string CsvField(std::string_view text);
 // Top-Down node "topdown:NAME".
 std::string CsvText(const Report& report);
 
-// Throws InputError if the file cannot be written.
-void WriteCsv(const Report& report, const std::string& path);
-
 }  // namespace topdnn
 
 #endif  // TOPDNN_HARNESS_REPORT_EXPORTS_CSV_H_

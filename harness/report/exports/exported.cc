@@ -46,11 +46,6 @@ std::string NameOfRun(const Report& report) {
   return name;
 }
 
-std::string MemberText(const Json& object, const char* key) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && found != object.end() ? ScalarText(*found) : "";
-}
-
 // Adds a number to a name that is in `used`.
 std::string Unused(const std::string& wanted, std::set<std::string>& used) {
   constexpr std::size_t kMaxColumns = 240;  // and a number
@@ -61,6 +56,11 @@ std::string Unused(const std::string& wanted, std::set<std::string>& used) {
 }
 
 }  // namespace
+
+std::string MemberText(const nlohmann::ordered_json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return object.is_object() && found != object.end() ? ScalarText(*found) : "";
+}
 
 bool MayBeExported(const Record& record) {
   return record.status != Status::kInvalid && record.status != Status::kFailed;

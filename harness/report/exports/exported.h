@@ -4,6 +4,7 @@
 #ifndef TOPDNN_HARNESS_REPORT_EXPORTS_EXPORTED_H_
 #define TOPDNN_HARNESS_REPORT_EXPORTS_EXPORTED_H_
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ bool MayBeExported(const Record& record);
 
 // The time, if the record may be exported and its numbers are finite and above zero.
 std::optional<Summary> ExportedTime(const Record& record);
+
+// The member as text: empty if it is absent, null or structured.
+std::string MemberText(const nlohmann::ordered_json& object, const char* key);
 
 // The CPU and the operating system: "AMD EPYC (zen5), Linux 6.1.0-13-amd64 x86_64". Empty if the
 // report does not have them.

@@ -13,6 +13,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,14 +97,22 @@ Labels With(Labels labels, const std::string& name, const std::string& value) {
   return labels;
 }
 
+// The labels that a sample may have beside those of the run.
+const std::set<std::string> kOwnLabels = {
+    "ceiling", "ceiling_threads", "event",  "implementation", "isa",       "machine", "node", "op",
+    "pass",    "regime",          "repeat", "stage",          "statistic", "status"};
+
 // What identifies the run: the strings and numbers of the subject, on every sample, since a folder
-// may have the files of several runs. The regime is the record's.
+// may have the files of several runs. The regime is the record's. Every label has another name.
 Labels LabelsOfRun(const Report& report) {
   Labels labels;
+  std::set<std::string> used = kOwnLabels;
   for (const auto& [key, value] : report.subject) {
     const Json& json = value.json();
     if (key == "regime" || json.is_structured() || json.is_null()) continue;
-    labels.emplace_back(LabelName(key), json.is_string() ? json.get<std::string>() : json.dump());
+    std::string name = LabelName(key);
+    while (!used.insert(name).second) name += '_';
+    labels.emplace_back(name, json.is_string() ? json.get<std::string>() : json.dump());
   }
   return labels;
 }
@@ -195,14 +204,14 @@ constexpr CeilingFamily kCeilingFamilies[] = {
 
 void AddCeiling(const Json& ceiling, const Labels& run, Families& families) {
   const Json value = ceiling.value("value", Json());
-  const std::string status = ceiling.value("status", "");
+  const std::string status = MemberText(ceiling, "status");
   const bool holds = status == NameOf(Status::kOk) || status == NameOf(Status::kDegraded);
   if (!holds || !value.is_number()) return;
-  Labels labels = With(run, "ceiling", ceiling.value("name", ""));
+  Labels labels = With(run, "ceiling", MemberText(ceiling, "name"));
   labels.emplace_back("ceiling_threads", ceiling.value("threads", Json()).dump());
   labels.emplace_back("status", status);
   for (const CeilingFamily& family : kCeilingFamilies) {
-    if (ceiling.value("unit", "") != family.unit) continue;
+    if (MemberText(ceiling, "unit") != family.unit) continue;
     families.Add(std::string(family.name), family.base, "Best rate that this machine reached.",
                  labels, value.get<double>());
   }

@@ -19,7 +19,7 @@ Json CeilingsOf(const Json& machine, const Json& threads) {
   Json kept = Json::array();
   for (const Json& ceiling : ObjectsIn(machine, "ceilings")) {
     const Json& unit = MemberOrNull(ceiling, "unit");
-    if (unit != "FLOP/s" && unit != "B/s") continue;
+    if (unit != "FLOP/s" && unit != "OP/s" && unit != "B/s") continue;
     if (!threads.is_null() && MemberOrNull(ceiling, "threads") != threads) continue;
     kept.push_back(Members(ceiling, std::array{"name", "isa", "type", "operands", "threads",
                                                "value", "unit", "spread", "status", "reason"}));

@@ -25,7 +25,7 @@ const holds = (c) => isNumber(c.value) && (c.status === 'OK' || c.status === 'DE
 function roofsOf(profile) {
   const ceilings = profile.machine?.ceilings ?? [];
   const used = new Set(profile.items.map((stage) => stage.ceiling));
-  const compute = ceilings.filter((c) => c.unit === 'FLOP/s' && used.has(c.name) && holds(c));
+  const compute = ceilings.filter((c) => c.unit !== 'B/s' && used.has(c.name) && holds(c));
   const levels = new Map();
   for (const c of ceilings) {
     if (c.unit !== 'B/s' || !holds(c)) continue;
@@ -114,7 +114,7 @@ function drawRoofs(root, marks, roofs, s) {
         Math.max(s.lowX, c.value / Math.max(...roofs.bandwidth.map((b) => b.value))) :
         s.lowX;
     add(c, s.x(start), s.y(c.value), s.frame.right, s.y(c.value));
-    const text = `${c.name} ${digits(c.value / 1e9)} GFLOP/s${c.status === 'OK' ? '' : ' △'}`;
+    const text = `${c.name} ${rate(c.value, c.unit)}${c.status === 'OK' ? '' : ' △'}`;
     texts.push([
       s.frame.right - 2, s.y(c.value) - 5, fitted(text, s.frame.right - s.frame.left - 4),
       {class: 'roof-label', 'text-anchor': 'end'}

@@ -76,8 +76,7 @@ std::string WithheldText(const Report& report, const Style& style) {
   if (!any) return "";
   return Wrap(
       "not decided: the ceiling of a roof that applies is not valid, or the caches keep part of "
-      "the "
-      "data",
+      "the data",
       style.width, 2);
 }
 

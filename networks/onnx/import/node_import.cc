@@ -179,8 +179,7 @@ ValueId NodeImport::Elements(const ImportedValue& value) const {
   if (!value.steps.empty()) {
     throw UnsupportedNode(
         "its source is of integers of unknown size: f32 may not represent the result; add a Cast "
-        "to "
-        "float or a Clip before it");
+        "to float or a Clip before it");
   }
   if (!value.pad.none()) {
     throw UnsupportedNode("a Pad that is not followed by a convolution or pooling");

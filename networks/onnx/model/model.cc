@@ -203,8 +203,7 @@ void CheckDomain(const Model& model) {
     if (node.op_type.find("::") != std::string::npos) continue;
     throw OnnxError(fmt::format(
         "its opset_import has no version of ONNX's own domain, to which node {} ({}) belongs; save "
-        "it "
-        "with one",
+        "it with one",
         node.name.empty() ? std::to_string(i) : Printable(node.name), Printable(node.op_type)));
   }
 }
