@@ -189,7 +189,7 @@ void ForPages(std::byte* memory, std::size_t bytes, const Write& write) {
   constexpr std::size_t kPage = 4096;
   constexpr std::size_t kPart = std::size_t{32} << 20;
   const std::size_t threads = SetupThreads(bytes / kPart);
-  const std::size_t pages = bytes / kPage;
+  const std::size_t pages = (bytes + kPage - 1) / kPage;
   OnSetupThreads(threads, [=](std::size_t thread) {
     for (std::size_t p = pages * thread / threads; p < pages * (thread + 1) / threads; ++p) {
       write(*static_cast<volatile std::byte*>(memory + p * kPage));

@@ -90,7 +90,10 @@ class Fuser {
     if (readers.empty() || unit.own_backward) return false;
     const int index = readers.front();
     const GraphNode& next = NodeAt(index);
-    std::shared_ptr<const Op> fused = request_.training ? nullptr : unit.op->FoldedWith(*next.op);
+    // A unit keeps the parameters of one folded layer for each of its two kernels.
+    const std::optional<int>& folded = unit.chained ? unit.chained_norm : unit.norm;
+    std::shared_ptr<const Op> fused =
+        request_.training || folded ? nullptr : unit.op->FoldedWith(*next.op);
     const bool folds = fused != nullptr;
     if (!folds) fused = unit.op->FusedWith(*next.op);
     const bool chains = fused == nullptr && !request_.training;

@@ -65,6 +65,7 @@ class Importer {
   void CheckReads(const ModelNode& node, int index) const;
   void ImportNode(int index);
   void Translate(const ModelNode& node, int index);
+  void RequireResults(const NodeImport& node) const;
   void NoteComputedParameters(const NodeImport& node, std::size_t first_layer);
   void Refuse(int index, const std::string& why) {
     refused_[{Printable(state_.model.nodes[static_cast<std::size_t>(index)].op_type), why}]
@@ -229,9 +230,21 @@ void Importer::Translate(const ModelNode& node, int index) {
   } else if (layer != nullptr) {
     const std::size_t layers = state_.graph.nodes().size();
     (*layer)(work);
+    RequireResults(work);
     NoteComputedParameters(work, layers);
   } else {
     throw UnsupportedNode("topdnn computes it on constants alone");
+  }
+}
+
+// Without this, the nodes that read a result which the translator does not compute would be skipped
+// without a word.
+void Importer::RequireResults(const NodeImport& node) const {
+  for (std::size_t o = 0; o < node.node().outputs.size(); ++o) {
+    if (node.IsRead(o) &&
+        std::holds_alternative<std::monostate>(state_.values.at(node.node().outputs[o]))) {
+      throw UnsupportedNode(fmt::format("its result {}", o));
+    }
   }
 }
 

@@ -259,7 +259,9 @@ void NodeImport::SetWeights(std::size_t input, const Shape& shape) {
 
 Constant NodeImport::AbsorbBias(std::int64_t channels, int trailing) {
   const std::string& result = node_.outputs.front();
-  const std::vector<int>& readers = state_.readers[result];
+  const auto known = state_.readers.find(result);
+  if (known == state_.readers.end()) return nullptr;
+  const std::vector<int>& readers = known->second;
   if (readers.size() != 1 || readers.front() < 0) return nullptr;
   const ModelNode& next = state_.model.nodes[static_cast<std::size_t>(readers.front())];
   if (next.op_type != "Add" || next.inputs.size() != 2 || next.outputs.size() != 1) return nullptr;

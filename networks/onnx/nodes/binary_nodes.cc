@@ -57,6 +57,7 @@ ImportedValue AddUnary(NodeImport& node, std::string_view function, const Import
   const ValueId source = node.Elements(value);
   const auto op = std::make_shared<UnaryOp>(function, node.ShapeOf(source));
   ImportedValue result = value;
+  if (result.type == kOnnxFloat) result.most.reset();
   result.value = node.AddLayer(op, {source});
   return result;
 }

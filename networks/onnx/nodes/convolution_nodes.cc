@@ -77,10 +77,8 @@ ValueId AddConvNd(NodeImport& node, ValueId image, const ConvNdExtents& e, const
 
 void ImportConv(NodeImport& node) {
   const Shape& weights = node.ConstantAt(1).shape;
-  const PaddedImage image = ImageAt(node);
-  if (!image.pad.none() && image.pad.value != 0) {
-    throw UnsupportedNode(fmt::format("a Pad with {} before it", image.pad.value));
-  }
+  PaddedImage image = ImageAt(node);
+  if (!image.pad.none() && image.pad.value != 0) PadByLayer(node, image);
   const std::vector<std::int64_t> kernel = KernelOf(node, image.value.shape);
   ConvNdExtents e{.n = image.value.shape[0],
                   .c = image.value.shape[1],

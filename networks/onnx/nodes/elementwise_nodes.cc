@@ -30,6 +30,7 @@ namespace {
 // Adds a layer that keeps the shape, including a pending reshape.
 template <typename MakeOp>
 void ImportElementwise(NodeImport& node, ImportedValue value, MakeOp make) {
+  if (value.type == kOnnxFloat) value.most.reset();
   const ValueId source = node.Elements(value);
   value.value = node.AddLayer(make(node.ShapeOf(source)), {source});
   node.Produce(std::move(value));
@@ -206,7 +207,18 @@ void ImportClip(NodeImport& node) {
       return;
     }
   }
-  // The bounds of integers are exact in f32, like the integers.
+  // An integer of the result is one of the operand or a bound.
+  if (value.type != kOnnxFloat) {
+    CheckExactInF32(by_input && node.Has(1) ? node.ConstantAt(1).type : DataType::kF32,
+                    by_input && node.Has(1) ? ValuesOf(node.ConstantAt(1)) : std::vector<double>{});
+    const double bounds = std::max(std::abs(lowest == -kInfinity ? 0 : lowest),
+                                   std::abs(highest == kInfinity ? 0 : highest));
+    if (value.most) {
+      value.most = std::max<double>(*value.most, bounds);
+    } else if (lowest != -kInfinity && highest != kInfinity) {
+      value.most = bounds;
+    }
+  }
   ImportElementwise(node, std::move(value), [&](const Shape& shape) -> std::shared_ptr<const Op> {
     if (lowest == 0 && highest == kInfinity) return std::make_shared<ReluOp>(shape);
     if (lowest == 0 && highest > 0) return std::make_shared<ReluOp>(shape, highest);

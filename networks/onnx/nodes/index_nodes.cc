@@ -163,14 +163,8 @@ void ImportOneHot(NodeImport& node) {
   ImportedValue result =
       AddBinary(node, "add", AddBinary(node, "masked", on, ScalarTensor(off_on[1])),
                 AddBinary(node, "masked", off, ScalarTensor(off_on[0])));
-  if (UnitRoundoff(values.type) == 0) {
-    for (const double x : off_on) {
-      if (static_cast<double>(static_cast<float>(x)) != x) {
-        throw UnsupportedNode(fmt::format("the integer {} is not exact in f32", x));
-      }
-    }
-    result.type = values.type == DataType::kS64 ? kOnnxInt64 : kOnnxInt32;
-  }
+  CheckExactInF32(values.type, off_on);
+  result.type = OnnxTypeOf(values);
   node.Produce(std::move(result));
 }
 

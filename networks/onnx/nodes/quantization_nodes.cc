@@ -62,8 +62,18 @@ std::vector<double> ZeroPointsAt(const NodeImport& node, std::size_t count) {
   return values;
 }
 
+// The type of the zero point. Without one: QuantizeLinear's output_dtype, or that of the integers.
 DataType IntegerTypeOf(const NodeImport& node) {
-  const DataType type = node.Has(2) ? node.ConstantAt(2).type : DataType::kU8;
+  if (!node.Has(2)) {
+    const std::int64_t type = node.node().op_type == "QuantizeLinear"
+                                  ? node.node().Int("output_dtype", 0)
+                                  : node.QuantizedSourceAt(0).type;
+    if (type == kOnnxInt8) return DataType::kS8;
+    if (type == 0 || type == kOnnxUint8 || type == kOnnxFloat) return DataType::kU8;
+    throw UnsupportedNode(
+        fmt::format("integers of {}: only int8 and uint8 are supported", NameOfOnnxType(type)));
+  }
+  const DataType type = node.ConstantAt(2).type;
   if (type != DataType::kU8 && type != DataType::kS8) {
     throw UnsupportedNode(
         fmt::format("a zero point of {}: only s8 and u8 are supported", NameOf(type)));
@@ -137,7 +147,10 @@ IntegerOperand OperandAt(const NodeImport& node, std::size_t input, const Shape&
 // If only DequantizeLinear reads the result, the layer is a QuantizeOp. If only integer layers read
 // it, the integers are kept as real numbers. Otherwise they are whole numbers in f32.
 void ImportQuantize(NodeImport& node) {
-  if (IsSymmetric(node) && node.IsReadOnlyBy({"DequantizeLinear"})) {
+  // (such a layer does not tell a DequantizeLinear without a zero point which type the integers
+  // have)
+  const bool tells_type = node.Has(2) || IntegerTypeOf(node) == DataType::kU8;
+  if (tells_type && IsSymmetric(node) && node.IsReadOnlyBy({"DequantizeLinear"})) {
     ImportStep(node, QuantizeOp::Step::kQuantize);
     return;
   }
@@ -148,13 +161,11 @@ void ImportQuantize(NodeImport& node) {
     node.Produce(AddQuantizedReals(node, value, QuantizationAt(node, value.shape), type));
     return;
   }
-  std::int64_t type = kOnnxUint8;
   std::optional<IntegerOperand> zero_point;
-  if (node.Has(2)) {
-    zero_point = OperandAt(node, 2, value.shape);
-    type = node.IsConstant(2) ? (IntegerTypeOf(node) == DataType::kU8 ? kOnnxUint8 : kOnnxInt8)
-                              : node.AnySourceAt(2).type;
-  }
+  if (node.Has(2)) zero_point = OperandAt(node, 2, value.shape);
+  const std::int64_t type = node.Has(2) && !node.IsConstant(2)     ? node.AnySourceAt(2).type
+                            : IntegerTypeOf(node) == DataType::kU8 ? kOnnxUint8
+                                                                   : kOnnxInt8;
   node.Produce(AddIntegers(node, value, OperandAt(node, 1, value.shape), zero_point, type));
 }
 
@@ -200,7 +211,7 @@ void FoldDequantize(NodeImport& node) {
 
 const NodeRegistration kQuantize("QuantizeLinear", ImportQuantize);
 const NodeRegistration kDequantize("DequantizeLinear", ImportDequantize);
-const ConstantNodeRegistration kFoldFoldDequantize("DequantizeLinear", FoldDequantize);
+const ConstantNodeRegistration kFoldDequantize("DequantizeLinear", FoldDequantize);
 
 }  // namespace
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "networks/onnx/nodes/slice_nodes.h"
+
 namespace topdnn {
 
 namespace {
@@ -85,6 +87,14 @@ PaddedImage ImageAt(NodeImport& node) {
                     image.value.shape.ToString()));
   }
   return image;
+}
+
+void PadByLayer(NodeImport& node, PaddedImage& image) {
+  const PendingPad pad = std::exchange(image.pad, {});
+  std::vector<SliceAxis> axes = WholeAxes(image.value.shape);
+  axes[2] = {-pad.top, 1, pad.top + axes[2].extent + pad.bottom};
+  axes[3] = {-pad.left, 1, pad.left + axes[3].extent + pad.right};
+  image.value = AddSlice(node, image.value, std::move(axes), SliceBorder::kFill, pad.value);
 }
 
 void Join(const PendingPad& pad, std::vector<SpatialAxis>& axes) {

@@ -41,6 +41,9 @@ struct PaddedImage {
 // Throws UnsupportedNode unless the first input is (N, C) and one to three spatial axes.
 PaddedImage ImageAt(NodeImport& node);
 
+// Adds a layer for the padding of a Pad, where no window can contain it.
+void PadByLayer(NodeImport& node, PaddedImage& image);
+
 // Makes the padding of a Pad part of the windows.
 void Join(const PendingPad& pad, std::vector<SpatialAxis>& axes);
 

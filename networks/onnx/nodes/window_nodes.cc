@@ -37,21 +37,21 @@ bool MaximumIgnores(const NodeImport& node, const PaddedImage& image,
   return inside && dynamic_cast<const ReluOp*>(&op) != nullptr;
 }
 
-// Makes the padding of a Pad part of the windows. Throws UnsupportedNode when the pooling would
-// then compute something else.
-void JoinPad(const NodeImport& node, const PaddedImage& image, std::vector<SpatialAxis>& axes,
+// Makes the padding of a Pad part of the windows. Adds a layer for it where the pooling would then
+// compute something else.
+void JoinPad(NodeImport& node, PaddedImage& image, std::vector<SpatialAxis>& axes,
              PoolAlgorithm& algorithm) {
   if (image.pad.none()) return;
   const bool own = std::any_of(axes.begin(), axes.end(), [](const SpatialAxis& axis) {
     return axis.pad_before + axis.pad_after > 0;
   });
-  Join(image.pad, axes);
-  const bool ignored = algorithm == PoolAlgorithm::kMax && MaximumIgnores(node, image, axes);
+  std::vector<SpatialAxis> joined = axes;
+  Join(image.pad, joined);
+  const bool ignored = algorithm == PoolAlgorithm::kMax && MaximumIgnores(node, image, joined);
   const bool counted = algorithm != PoolAlgorithm::kMax && image.pad.value == 0 &&
                        !(own && algorithm == PoolAlgorithm::kAverage);
-  if (!ignored && !counted) {
-    throw UnsupportedNode(fmt::format("a Pad with {} before it", image.pad.value));
-  }
+  if (!ignored && !counted) return PadByLayer(node, image);
+  axes = std::move(joined);
   if (counted) algorithm = PoolAlgorithm::kAverageOfPadding;
 }
 
@@ -102,7 +102,7 @@ std::vector<SpatialAxis> PoolWindows(const NodeImport& node, const PaddedImage& 
 }
 
 void ImportPool(NodeImport& node, PoolAlgorithm algorithm) {
-  const PaddedImage image = ImageAt(node);
+  PaddedImage image = ImageAt(node);
   std::vector<SpatialAxis> axes = PoolWindows(node, image);
   JoinPad(node, image, axes, algorithm);
   const bool ceil_mode = node.node().Int("ceil_mode", 0) != 0;

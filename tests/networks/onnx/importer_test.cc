@@ -145,12 +145,24 @@ TEST(ImporterTest, APadBecomesPartOfTheNextWindow) {
     pool.Node(relu ? "Relu" : "Identity", "r", {"x"});
     pads(pool, {0, 0, 1, 1, 0, 0, 1, 1});
     AddInts(pool.Node("MaxPool", "pool", {"pad"}), "kernel_shape", {3, 3});
-    if (relu) {
-      EXPECT_THAT(Kinds(ImportOnnx(pool.Bytes(), {}).graph), ElementsAre("relu", "pool"));
-    } else {
-      EXPECT_THAT(RefusalOf(pool.Bytes()), HasSubstr("MaxPool at pool (a Pad with 0 before it)"));
-    }
+    const ImportedNetwork network = ImportOnnx(pool.Bytes(), {});
+    EXPECT_THAT(Kinds(network.graph), ElementsAre(relu ? "relu" : "slice", "pool"));
+    // The windows at the edges have a 0 of the padding.
+    std::vector<double> expected(16, 0.0);
+    for (const std::size_t inner : {5, 6, 9, 10}) expected[inner] = relu ? 0 : -5;
+    EXPECT_EQ(RunGraph(network.graph, network.parameters, std::vector<double>(16, -5.0)), expected);
   }
+
+  // No window of a convolution contains padding of 2.
+  ModelBuilder twos;
+  twos.Input("x", {1, 1, 1, 1}).Output("conv");
+  twos.Node("Identity", "r", {"x"});
+  pads(twos, {0, 0, 0, 1, 0, 0, 0, 0});
+  AddFloat(*twos.proto.mutable_graph()->mutable_node(1), "value", 2);
+  twos.Floats("w", {1, 1, 1, 2}, {10, 1});
+  twos.Node("Conv", "conv", {"pad", "w"});
+  const ImportedNetwork of_twos = ImportOnnx(twos.Bytes(), {});
+  EXPECT_THAT(RunGraph(of_twos.graph, of_twos.parameters, {7}), ElementsAre(27));
 
   ModelBuilder average;
   average.Input("x", {1, 1, 2, 2}).Output("pool");

@@ -265,5 +265,43 @@ TEST_P(ModelPatternTest, ScalesInOneTensor) {
 INSTANTIATE_TEST_SUITE_P(Backends, ModelPatternTest,
                          testing::Values("reference", "onednn", "openblas", "eigen"));
 
+// A kernel keeps the parameters of one folded layer, so the second one is a layer of its own:
+// 2 x, then 10 times as much, then half of that.
+TEST(ModelPatternsTest, OneOfTwoFactorsAfterAConvolutionIsFolded) {
+  for (const bool dense : {false, true}) {
+    for (const bool norms : {false, true}) {
+      ModelBuilder model(13);
+      model.Input("x", dense ? std::vector<std::int64_t>{1, 1} : std::vector{1L, 1L, 1L, 2L});
+      model.Output("y");
+      model.Floats("w", dense ? std::vector<std::int64_t>{1, 1} : std::vector{1L, 1L, 1L, 1L}, {2});
+      model.Node(dense ? "MatMul" : "Conv", "layer", {"x", "w"});
+      model.Floats("zero", {1}, {0});
+      model.Floats("one", {1}, {1});
+      const auto factor = [&](const std::string& from, const std::string& to, float value) {
+        model.Floats("by" + to,
+                     norms || dense ? std::vector<std::int64_t>{1} : std::vector{1L, 1L, 1L},
+                     {value});
+        if (norms) {
+          AddFloat(model.Node("BatchNormalization", to, {from, "by" + to, "zero", "zero", "one"}),
+                   "epsilon", 1e-12F);
+        } else {
+          model.Node("Mul", to, {from, "by" + to});
+        }
+      };
+      factor("layer", "tenfold", 10);
+      factor("tenfold", "y", 0.5F);
+      const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+      for (const char* backend : {"reference", "onednn", "native", "eigen"}) {
+        const std::vector<double> input =
+            dense ? std::vector<double>{3} : std::vector<double>{3, 4};
+        const std::vector<double> result =
+            RunGraph(network.graph, network.parameters, input, backend);
+        EXPECT_EQ(result, dense ? std::vector<double>{30} : (std::vector<double>{30, 40}))
+            << backend << (norms ? ", normalizations" : ", factors");
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace topdnn

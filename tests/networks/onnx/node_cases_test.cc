@@ -83,10 +83,10 @@ const std::multimap<std::string, std::string>& KnownRefusals() {
       {"DequantizeLinear", "a zero point of"},
       {"DequantizeLinear", "scales of blocks"},
       {"Dropout", "training_mode: export the network for inference"},
-      {"Dropout", "no layer leads from its input"},  // the mask of an inference
+      {"Dropout", "its result 1"},  // the mask of an inference
       {"Identity", "not of float"},
-      {"Identity", "elements, not the"},             // an optional tensor
-      {"MaxPool", "no layer leads from its input"},  // the indices
+      {"Identity", "elements, not the"},  // an optional tensor
+      {"MaxPool", "its result 1"},        // the indices
       {"NegativeLogLikelihoodLoss", "1 to 6 dimensions"},
       {"Pow", "of integers, which round the result"},
       {"QuantizeLinear", "a zero point of"},

@@ -185,5 +185,75 @@ TEST(SelectionNodesTest, ALossWithComputedLabels) {
   }
 }
 
+// An integer is exact in f32 up to 16,777,216, so 1 more than that is refused, whatever computed
+// it.
+TEST(SelectionNodesTest, ResultsOfOtherSizesThanTheirOperandsAreNotTakenAsExact) {
+  const auto model = [](const std::string& middle) {
+    ModelBuilder builder(13);
+    builder.Input("x", {1, 2}).Output("y");
+    AddInt(builder.Node("ArgMax", "index", {"x"}), "axis", 1);
+    if (middle == "Clip") {
+      builder.Scalar("low", 16777216);
+      builder.Node("Clip", "changed", {"index", "low"});
+    } else {
+      AddInt(builder.Node("Cast", "real", {"index"}), "to", onnx::TensorProto::FLOAT);
+      builder.Floats("large", {}, {16777216});
+      if (middle == "Pow") {
+        builder.Node("Pow", "function", {"large", "real"});
+      } else {
+        builder.Node(middle, "function", {"real"});
+      }
+      AddInt(builder.Node("Cast", "changed", {"function"}), "to", onnx::TensorProto::INT64);
+    }
+    builder.Ints("more", {1});
+    builder.Node("Add", "y", {"changed", "more"});
+    return builder.Bytes();
+  };
+  for (const char* middle : {"Clip", "Exp", "Sigmoid", "Sqrt", "HardSigmoid"}) {
+    EXPECT_THAT(RefusalOf(model(middle)), HasSubstr("y (")) << middle;
+  }
+}
+
+TEST(SelectionNodesTest, OneHotHasTheTypeOfItsValues) {
+  ModelBuilder model(13);
+  model.Input("x", {1, 3}).Output("y");
+  AddInt(model.Node("ArgMax", "index", {"x"}), "axis", 1);
+  model.Scalar("depth", 3);
+  model.Integers("off_on", onnx::TensorProto::BOOL, {2}, [](int i) { return i; });
+  model.Node("OneHot", "chosen", {"index", "depth", "off_on"});
+  model.Node("Not", "others", {"chosen"});
+  AddInt(model.Node("Cast", "y", {"others"}), "to", onnx::TensorProto::FLOAT);
+  EXPECT_EQ(ResultOf(model, {1, 5, 2}), (std::vector<double>{1, 0, 1}));
+}
+
+TEST(SelectionNodesTest, AResultThatIsNotComputedIsRefusedByItsNode) {
+  ModelBuilder model(13);
+  model.Input("x", {1, 1, 2, 2}).Output("y");
+  onnx::NodeProto& pool = model.Node("MaxPool", "pool", {"x"});
+  AddInts(pool, "kernel_shape", {2, 2});
+  pool.add_output("places");
+  AddInt(model.Node("Cast", "y", {"places"}), "to", onnx::TensorProto::FLOAT);
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("MaxPool at pool (its result 1)"));
+}
+
+// Opset 21: without a zero point, the attribute has the type of the integers.
+TEST(SelectionNodesTest, QuantizeLinearHasTheTypeOfItsAttribute) {
+  for (const bool integers : {false, true}) {
+    ModelBuilder model(21);
+    model.Input("x", {1, 3}).Output("y");
+    model.Floats("scale", {}, {0.5F});
+    AddInt(model.Node("QuantizeLinear", "q", {"x", "scale"}), "output_dtype",
+           onnx::TensorProto::INT8);
+    if (integers) {
+      AddInt(model.Node("Cast", "y", {"q"}), "to", onnx::TensorProto::FLOAT);
+    } else {
+      model.Node("DequantizeLinear", "y", {"q", "scale"});
+    }
+    EXPECT_EQ(ResultOf(model, {-13.5, 13.5, 100}), integers
+                                                       ? (std::vector<double>{-27, 27, 127})
+                                                       : (std::vector<double>{-13.5, 13.5, 63.5}));
+  }
+}
+
 }  // namespace
 }  // namespace topdnn
