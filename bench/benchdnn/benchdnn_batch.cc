@@ -360,7 +360,8 @@ class BatchReader {
       Refuse(fmt::format("more than {} problems; give --first N, or shorten the lists of values",
                          kMostBenchdnnProblems));
     }
-    for (std::size_t i = 0; i < combinations && !IsFull(); ++i) {
+    // (refused problems do not fill the list)
+    for (std::size_t i = 0; i < std::min(combinations, kMostBenchdnnProblems) && !IsFull(); ++i) {
       BenchdnnChoice choice;
       std::size_t rest = i;
       for (const auto& [name, values] : values_) {

@@ -34,7 +34,7 @@ constexpr std::string_view kWindow = "oiksdp";
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 struct Names {
-  std::vector<std::string_view> whole;  // a longer name precedes one that it begins with
+  std::vector<std::string_view> whole;
   std::vector<std::string_view> real;
 };
 

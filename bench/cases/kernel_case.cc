@@ -22,7 +22,7 @@ constexpr std::size_t kMaxFlushed = std::size_t{256} << 20;
 std::string WhyTooLarge(const Op& op, const Execution& execution) {
   const std::size_t needed = KernelProblem::BytesNeeded(op, execution);
   const std::size_t limit = MemoryLimit();
-  if (needed <= limit) return {};
+  if (limit == 0 || needed <= limit) return {};  // (0: not known)
   constexpr double kGiB = 1 << 30;
   return fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
                      static_cast<double>(needed) / kGiB, static_cast<double>(limit) / kGiB);

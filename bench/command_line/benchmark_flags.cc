@@ -142,10 +142,7 @@ void Take(const Flag& flag, const std::string& value, BenchmarkFlags& flags) {
   } else if (flag.name == "benchmark_out_format") {
     flags.out_format = value;
   } else if (flag.name == "benchmark_dry_run") {
-    if (!IsTrue(value)) return;
-    flags.iterations = 1;
-    flags.passed_on.insert(flags.passed_on.end(),
-                           {"--benchmark_repetitions=1", "--benchmark_min_warmup_time=0"});
+    flags.dry_run = IsTrue(value);
   } else if (flag.name == "benchmark_min_time") {
     const double number = std::strtod(value.c_str(), nullptr);
     if (IsCount(value)) {
@@ -207,6 +204,11 @@ BenchmarkFlags ReadBenchmarkFlags(const std::vector<std::string>& arguments) {
     const std::string value = equals == std::string::npos ? "true" : argument.substr(equals + 1);
     Check(flag, value, argument);
     Take(flag, value, flags);
+  }
+  if (flags.dry_run) {
+    flags.iterations = 1;
+    flags.passed_on.insert(flags.passed_on.end(),
+                           {"--benchmark_repetitions=1", "--benchmark_min_warmup_time=0"});
   }
   if (flags.out == "-") {
     Refuse("--benchmark_out=-", "is not a file; for standard output use --benchmark_format=json");

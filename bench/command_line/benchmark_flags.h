@@ -18,7 +18,8 @@ struct BenchmarkFlags {
   bool list = false;                // --benchmark_list_tests
   std::string out;                  // --benchmark_out; empty: no file
   std::string out_format = "json";  // json, csv, console
-  // --benchmark_min_time=5x, and 1 of --benchmark_dry_run, of Google Benchmark 1.8.
+  bool dry_run = false;             // --benchmark_dry_run: one iteration, whatever the others say
+  // --benchmark_min_time=5x of Google Benchmark 1.8, and 1 of a dry run.
   std::optional<std::int64_t> iterations = {};
   double min_time = 0.5;  // seconds; Google Benchmark's default
 };

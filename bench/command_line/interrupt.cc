@@ -76,6 +76,12 @@ bool Handle(int signal, void (*handler)(int)) {
   return sigaction(signal, &action, nullptr) == 0;
 }
 
+// A shell starts a program in the background with SIGINT ignored.
+bool IsIgnored(int signal) {
+  struct sigaction present = {};
+  return sigaction(signal, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
+}
+
 void CreateEndTimer() {
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
@@ -89,7 +95,8 @@ bool Install() {
     CreateEndTimer();
     pthread_atfork(nullptr, nullptr, CreateEndTimer);  // a fork does not inherit timers
   }
-  return Handle(SIGINT, OnInterrupt) && Handle(SIGTERM, OnInterrupt);
+  return (IsIgnored(SIGINT) || Handle(SIGINT, OnInterrupt)) &&
+         (IsIgnored(SIGTERM) || Handle(SIGTERM, OnInterrupt));
 }
 
 }  // namespace
@@ -98,7 +105,6 @@ void EndOnInterrupt() {
   UseSeparateStack();
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction before = {};
-    // (a shell starts a program in the background with SIGINT ignored)
     const bool usual = sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL;
     if (usual) Handle(signal, EndAtOnce);
   }

@@ -28,6 +28,7 @@ void SetUpProcess() {
   void* frame = nullptr;
   backtrace(&frame, 1);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);  // ignored by some parents: then no child has an exit status
   EndOnInterrupt();
   CatchCrashes();
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

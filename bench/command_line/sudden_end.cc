@@ -31,6 +31,7 @@ constexpr std::string_view kCrashed = " crashed (SIG";
 
 pid_t crash_owner = 0;  // the process whose crashes are caught
 std::atomic_flag is_ending;
+std::atomic<pid_t> ending_thread;
 
 // A text of fixed size, for a signal handler.
 class HandlerText {
@@ -107,7 +108,11 @@ void OnCrash(int signal, siginfo_t* info, void* /*context*/) {
 }  // namespace
 
 void EndSuddenly(int status, const char* what) noexcept {
-  while (is_ending.test_and_set()) pause();  // another thread ends the process
+  while (is_ending.test_and_set()) {
+    if (ending_thread == gettid()) _exit(status);  // it crashed again
+    pause();                                       // another thread ends the process
+  }
+  ending_thread = gettid();
   const std::string_view now = WatchedRun::Now();
   last_line.Add("topdnn: ");
   last_line.Add(now.empty() ? "the program" : now);

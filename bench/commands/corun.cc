@@ -27,6 +27,7 @@
 #include "harness/report/json.h"
 #include "harness/sharing/group.h"
 #include "harness/text/one_line.h"
+#include "harness/text/split_text.h"
 #include "harness/text/style.h"
 
 namespace topdnn {
@@ -97,7 +98,13 @@ void CheckOptions(const CorunOptions& options) {
   if (options.partitions.sweep_ways && !options.partitions.ways.empty()) {
     throw UsageError("--sweep-ways: sets the ways itself: leave out --ways");
   }
-  CheckOutputs({options.json}, {});
+  std::vector<std::string> files;
+  for (const std::string& workload : options.workloads) {
+    for (const std::string_view word : SplitText(workload, " ")) {
+      if (IsOnnxPath(std::string(word))) files.emplace_back(word);
+    }
+  }
+  CheckOutputs({options.json}, files);
 }
 
 // What a run measures: a group, its pairs, or a curve.

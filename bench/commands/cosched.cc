@@ -244,7 +244,8 @@ int ShowResult(const CoschedOptions& options, const CoschedResult& result) {
 
 int RunCosched(const CoschedOptions& options) {
   const std::vector<const Policy*> policies = PoliciesOf(options.policies);
-  CheckOutputs({options.json, options.write_trace, options.write_curves}, {options.trace});
+  CheckOutputs({options.json, options.write_trace, options.write_curves},
+               {options.trace, options.curves});
   CoschedResult result = Prepare(options);
   if (!options.write_trace.empty()) {
     WriteFileAtomically(options.write_trace, TraceText(result.jobs));

@@ -28,7 +28,7 @@ struct ExportOptions {
 
 int RunExport(ExportOptions options) {
   const std::string& network = options.request.network;
-  CheckOutputs({options.path}, {options.request.weights, IsOnnxPath(network) ? network : ""});
+  CheckOutputs({options.path}, InputFiles(network, options.request.weights));
   options.request.memory_limit = MemoryLimit();
   options.request.input_shapes = ParseInputShapes(options.input_shapes);
   const NetworkSource source = OpenNetwork(options.request);

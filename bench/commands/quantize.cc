@@ -146,7 +146,7 @@ void PrintAgreement(const Agreement& agreement, const Dataset& test) {
 int RunQuantize(QuantizeOptions options) {
   CheckQuantizeOptions(options);
   WorkloadOptions& given = options.workload;
-  CheckOutputs({options.path}, {given.weights, IsOnnxPath(given.network) ? given.network : ""});
+  CheckOutputs({options.path}, InputFiles(given.network, given.weights));
   FitToData(given);
   NetworkSource source = OpenNetwork({.network = given.network,
                                       .weights = given.weights,

@@ -71,7 +71,7 @@ int RunStep(StepOptions options) {
   if (options.dump == kStandardOutput) {
     throw UsageError("--dump -: an archive is not written to standard output; name a file");
   }
-  CheckOutputs({options.dump}, {options.workload.weights, IsOnnxPath(network) ? network : ""});
+  CheckOutputs({options.dump}, InputFiles(network, options.workload.weights));
   FitToData(options.workload);
   ChooseInNetwork(options.workload, /*training=*/true);
   Workload workload = MakeWorkload(options.workload, /*training=*/true);

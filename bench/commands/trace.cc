@@ -116,6 +116,7 @@ Trace RunCommand(const TraceOptions& options, int& status) {
     status = kExitWrong;
   }
   if (traced.trace.Primitives() == 0) {
+    if (Interrupted()) throw Interruption();
     const std::string line = fmt::format(
         "{}: oneDNN printed no execution of a primitive; the program does not use oneDNN, or its "
         "oneDNN was built without the log",

@@ -228,7 +228,7 @@ int RunTrain(TrainOptions options) {
   if (!(options.warmup_epochs >= 0)) throw UsageError("--warmup-epochs: must be 0 or more");
   CheckInputOptions(options.input);
   const std::string& network = options.workload.network;
-  CheckOutputs({options.save}, {options.workload.weights, IsOnnxPath(network) ? network : ""});
+  CheckOutputs({options.save}, InputFiles(network, options.workload.weights));
   InterruptFlag();
   FitToData(options.workload);
   const auto workload_for = [&](bool train) {

@@ -44,8 +44,9 @@ void LiveMemory::ReadChunk(std::size_t i, const Take& take, std::int64_t& record
   const bool done = __atomic_load_n(&chunk.state, __ATOMIC_ACQUIRE) == LIVE_DONE ||
                     (owner != 0 && kill(owner, 0) != 0 && errno == ESRCH);
   // (the program may write anything into its memory: no record leads outside of the chunk)
-  const std::uint32_t used = std::min<std::uint32_t>(__atomic_load_n(&chunk.used, __ATOMIC_ACQUIRE),
-                                                     LIVE_CHUNK_BYTES - sizeof(LiveChunk));
+  const std::uint32_t used =
+      std::clamp<std::uint32_t>(__atomic_load_n(&chunk.used, __ATOMIC_ACQUIRE), taken_[i],
+                                LIVE_CHUNK_BYTES - sizeof(LiveChunk));
   const LiveWriter writer{chunk.process, chunk.thread};
   const char* const begin = reinterpret_cast<const char*>(&chunk + 1);
   while (used - taken_[i] >= sizeof(LiveRecord)) {

@@ -92,9 +92,10 @@ std::string HeadText(const LiveReport& report, const Style& style) {
   const auto time = [&](double seconds) { return TimeText(seconds, style.unicode); };
   std::string text;
   const auto add = [&](const std::string& line) { text += Wrap(line, style.width, 2); };
-  add(fmt::format("live: {} in {}: {} with {}{}", Several(live.trace.Primitives(), "primitive"),
+  add(fmt::format("live: {} in {}: {} with a line of oneDNN's log{}",
+                  Several(live.trace.Primitives(), "primitive"),
                   live.processes == 1 ? "1 process" : fmt::format("{} processes", live.processes),
-                  live.tasks - live.tasks_without_line, "a line of oneDNN's log",
+                  live.tasks - live.tasks_without_line + live.lines_without_task,
                   live.trace.library.empty() ? "" : "; " + OneLine(live.trace.library)));
   const double primitives = live.trace.FrameworkSeconds();
   add(fmt::format("program: {}; {} of it in primitives ({})", time(program.seconds),
@@ -116,7 +117,12 @@ std::string HeadText(const LiveReport& report, const Style& style) {
        "of the task");
   note(live.tasks_of_kind,
        "without a line: this oneDNN has no log, so rows are kinds of primitives");
-  note(live.lost, "lost: topdnn did not run for a second, and the memory for records was full");
+  if (live.lost > 0) {
+    add(
+        fmt::format("note: {} lost: topdnn did not run for a second, and the memory for them was "
+                    "full",
+                    Several(live.lost, "record")));
+  }
   const auto named = [](const TraceRow& row) { return !row.module.empty(); };
   for (const std::string& line : live.notes) add("note: " + OneLine(line));
   if (report.names.operators && live.operators.empty() && live.notes.empty()) {
@@ -237,9 +243,9 @@ std::string LiveRowsText(const LiveReport& report, const MeasuredTrace& measured
         if_counted(Ratio(live.kernel[LIVE_TASK_CLOCK] * 1e-9, live.seconds)),
         if_counted(each(LIVE_FAULTS)),
         if_counted(each(LIVE_SWITCHES)),
-        live.overlapped > 0 ? Table::Cell(Ratio(static_cast<double>(live.overlapped),
-                                                static_cast<double>(live.tasks)))
-                            : Table::Cell(std::string())};
+        if_counted(live.overlapped > 0 ? Ratio(static_cast<double>(live.overlapped),
+                                               static_cast<double>(live.tasks))
+                                       : std::nullopt)};
     if (report.events.table != nullptr) {
       const LiveTopdown topdown = TopdownOf(report.events, live);
       for (const char* node : kNodes) {

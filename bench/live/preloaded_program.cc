@@ -217,7 +217,8 @@ std::pair<int, rusage> PreloadedProgram::Wait(const std::function<void()>& each)
     pollfd ended{.fd = file, .events = POLLIN, .revents = 0};
     poll(&ended, 1, kPollMilliseconds);
     if (each) each();
-    if (wait4(child_, &status, WNOHANG, &used) == child_) break;
+    const pid_t waited = wait4(child_, &status, WNOHANG, &used);
+    if (waited == child_ || (waited < 0 && errno != EINTR)) break;
     // Ctrl-C reaches the program as well: it gets the time to end by itself.
     if (!Interrupted()) continue;
     const Clock::time_point now = Clock::now();

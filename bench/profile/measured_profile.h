@@ -58,7 +58,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
 
 // Plans the network, counts a step exactly, then checks the stages; nothing is timed. Returns
 // ExactCountsJson. Throws UsageError, NothingMeasured if this machine cannot count exactly, and
-// std::runtime_error if a stage's result is wrong.
+// RunFailure if a stage's result is wrong.
 nlohmann::ordered_json CountProfile(ProfileOptions options, ProgressLine& progress);
 
 // Plans the network and reads the measurements from `file`; nothing is measured. Throws

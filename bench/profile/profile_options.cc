@@ -145,10 +145,9 @@ void CheckOptions(const ProfileOptions& options) {
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
   if (!options.wait_quiet.empty()) ParseDuration("--wait-quiet", options.wait_quiet);
   StageTableOf(options);
-  CheckOutputs(options.Outputs(),
-               {options.workload.weights,
-                IsOnnxPath(options.workload.network) ? options.workload.network : "",
-                ReplayedFile(options.counters)});
+  auto inputs = InputFiles(options.workload.network, options.workload.weights);
+  inputs.push_back(ReplayedFile(options.counters));
+  CheckOutputs(options.Outputs(), inputs);
 }
 
 }  // namespace topdnn

@@ -172,9 +172,10 @@ std::string DegradedText(const MeasuredTrace& measured, const Style& style) {
     if (degraded++ == 0) first = fmt::format("{}: {}", NameOf(record.status), record.reason);
   }
   if (degraded == 0) return {};
-  return Wrap(fmt::format("doubtful: {} of the {}; the longest is {}", degraded,
-                          Counted(timed, "measured row"), OneLine(first)),
-              style.width, 2);
+  return Wrap(
+      fmt::format("doubtful: {} of the {}; the {} is {}", degraded, Counted(timed, "measured row"),
+                  measured.trace.has_times ? "longest" : "first", OneLine(first)),
+      style.width, 2);
 }
 
 // How many rows are of one kind, with the first of them, behind `what`; empty if none.
@@ -186,9 +187,9 @@ std::string ApartText(const MeasuredTrace& measured, bool (MeasuredRow::*is_apar
     if ((row.*is_apart)() && rows++ == 0) first = &row;
   }
   if (first == nullptr) return {};
-  return Wrap(
-      fmt::format("{}: {}; the longest is {}", what, Counted(rows, "row"), NameOfRow(first->row)),
-      style.width, 2);
+  return Wrap(fmt::format("{}: {}; the {} is {}", what, Counted(rows, "row"),
+                          measured.trace.has_times ? "longest" : "first", NameOfRow(first->row)),
+              style.width, 2);
 }
 
 // The rows whose times say nothing about the framework's kernel.

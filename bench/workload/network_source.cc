@@ -144,6 +144,10 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
 
 bool IsOnnxPath(const std::string& network) { return network.ends_with(".onnx"); }
 
+std::vector<std::string> InputFiles(const std::string& network, const std::string& weights) {
+  return {IsOnnxPath(network) ? network : "", weights};
+}
+
 std::map<std::string, Shape> ParseInputShapes(const std::vector<std::string>& words) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   std::map<std::string, Shape> shapes;

@@ -50,6 +50,9 @@ struct NetworkSource {
 
 bool IsOnnxPath(const std::string& network);
 
+// The files that these words name, for CheckOutputs; an empty word for none.
+std::vector<std::string> InputFiles(const std::string& network, const std::string& weights);
+
 // Reads NAME=1x3x224x224 of --input-shape. Throws UsageError.
 std::map<std::string, Shape> ParseInputShapes(const std::vector<std::string>& words);
 

@@ -1,5 +1,5 @@
 // How a run ends early, in three types. Whoever throws knows which it is; the command line gives
-// each its exit status in one place (bench/command_line/command.cc), so no caller asks what an
+// each its exit status in one place (bench/command_line/ending.cc), so no caller asks what an
 // exception is really about. A class derives from one of them only where a `catch` needs it apart.
 //
 // kernels/ has its own, because the two floors do not know each other: RequestError

@@ -207,6 +207,11 @@ TEST(LoggedRowsTest, WhatIsNotKnownHasAReason) {
         "attr-zero-points:there:0:1", "attr-post-ops:eltwise_relu:x"}) {
     EXPECT_EQ(with(attributes).find("primitive/"), std::string::npos) << attributes;
   }
+  EXPECT_EQ(with("attr-post-ops:dw").find("primitive/"), std::string::npos);
+  EXPECT_EQ(TranslateFields("eltwise,jit:x,forward_inference,data_f32::blocked:abcd:f0,"
+                            "attr-post-ops:dw:k3s1p1,alg:eltwise_relu alpha:0 beta:0,2x4x8x8")
+                .find("primitive/"),
+            std::string::npos);
   // 7 windows of 8 rows, one by one: the last row has none.
   EXPECT_EQ(
       TranslateFields("convolution,jit:x,forward_inference,src_f32::blocked:abcd:f0 "

@@ -103,6 +103,17 @@ TEST_F(RefusedFileTest, TheInputIsNotTheOutput) {
   ExpectRefused("topdown --cpu zen4 --events counts.json --json same.json", "it is also the input");
   ExpectRefused("profile cnn --counters replay:counts.json --json ./counts.json",
                 "it is also the input");
+  folder_.Write("net.onnx", "x");
+  for (const std::string command :
+       {"malleable net.onnx --infer --json net.onnx",
+        "malleable net.onnx --infer --steps 3 --json net.onnx", "scale net.onnx --json net.onnx",
+        "corun --workload 'infer net.onnx' --json net.onnx",
+        "cosched --curves counts.json --json counts.json", "export net.onnx ./net.onnx",
+        "quantize net.onnx net.onnx", "step net.onnx --dump net.onnx",
+        "train net.onnx --save net.onnx"}) {
+    ExpectRefused(command, "it is also the input");
+  }
+  EXPECT_EQ(Contents(In("net.onnx")), "x");
   ExpectRefused("profile cnn --json s --csv s", "two outputs");
   ExpectRefused("profile cnn --json s --record ./s", "two outputs");
   EXPECT_EQ(Contents(In("counts.json")), kCounts);

@@ -145,6 +145,11 @@ TEST(BenchmarkFlagsTest, NewerFormsOfTheMinimumTime) {
   const BenchmarkFlags dry = ReadBenchmarkFlags({"--benchmark_dry_run"});
   EXPECT_EQ(dry.iterations, 1);
   EXPECT_EQ(dry.passed_on.front(), "--benchmark_repetitions=1");
+  // In any order.
+  const BenchmarkFlags first = ReadBenchmarkFlags(
+      {"--benchmark_dry_run", "--benchmark_min_time=0.05", "--benchmark_repetitions=7"});
+  EXPECT_EQ(first.iterations, 1);
+  EXPECT_EQ(first.passed_on[first.passed_on.size() - 2], "--benchmark_repetitions=1");
   for (const std::string bad : {"0x", "1.5x", "x", "s", "5xs", "0s"}) {
     EXPECT_THROW(ReadBenchmarkFlags({"--benchmark_min_time=" + bad}), UsageError) << bad;
   }

@@ -144,6 +144,18 @@ TEST_F(ResultsTest, ATruncatedResultIsMarkedAndTheOthersAreIntact) {
   EXPECT_EQ(Count(), 3);
 }
 
+TEST_F(ResultsTest, ADamagedMachineOfOneResultDoesNotHideTheOthers) {
+  Add();
+  Add();
+  std::filesystem::remove(Runs()[0] / "stored.json");
+  std::filesystem::create_directory(Runs()[0] / "stored.json");
+  std::filesystem::remove(Index());
+  const Outcome list = Results({"list"});
+  EXPECT_EQ(list.exit_status, kExitGood) << list.output;
+  EXPECT_THAT(list.output, HasSubstr("DAMAGED"));
+  EXPECT_THAT(list.output, HasSubstr("cnn"));
+}
+
 TEST_F(ResultsTest, TwoWritersLoseNothing) {
   constexpr int kEach = 50;
   const std::string writer = "for i in $(seq " + std::to_string(kEach) + "); do " +

@@ -289,6 +289,36 @@ TEST_F(TraceCommandTest, AFailedCommandIsAFailureAfterItsTrace) {
   EXPECT_THAT(killed.output, HasSubstr("topdnn: sh was ended by signal 9"));
 }
 
+// As some parents start a program: then wait() fails.
+TEST_F(TraceCommandTest, AnIgnoredSignalOfChildrenDoesNotMatter) {
+  folder_.Write("a.log", kReorderRow);
+  const std::string ignoring =
+      "python3 -c 'import os,signal,sys; "
+      "signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+      "os.execvp(sys.argv[1], sys.argv[1:])' ";
+  const Outcome failed =
+      Run(ignoring + BoundedProgram() + " trace --run --read-only -- sh -c 'cat a.log; exit 7'");
+  EXPECT_EQ(failed.exit_status, kExitWrong) << failed.output;
+  EXPECT_THAT(failed.output, HasSubstr("topdnn: sh ended with status 7"));
+}
+
+TEST_F(TraceCommandTest, AnInterruptBeforeTheFirstPrimitiveIsStatus130) {
+  const Outcome outcome = Run("timeout -s INT 1 " + BoundedProgram() + " trace --run -- sleep 30");
+  EXPECT_EQ(outcome.exit_status, 124) << outcome.output;  // that of timeout
+  EXPECT_THAT(outcome.output, Not(HasSubstr("printed no execution")));
+}
+
+// The program must not run on without topdnn.
+TEST_F(TraceCommandTest, TheProgramEndsWithTopdnn) {
+  const Outcome outcome =
+      Run("(" + QuotedProgram() +
+          " trace --run -- sh -c 'echo $$ >pid; exec sleep 300' & topdnn=$!; "
+          "for i in $(seq 100); do [ -s pid ] && break; sleep 0.1; done; kill -9 $topdnn; "
+          "for i in $(seq 100); do kill -0 $(cat pid) 2>/dev/null || { echo gone; break; }; "
+          "sleep 0.1; done)");
+  EXPECT_THAT(outcome.output, HasSubstr("gone"));
+}
+
 TEST_F(TraceCommandTest, ACommandWithoutOneDnnIsStatus3) {
   const Outcome outcome = Run(BoundedProgram() + " trace --run -- echo hello");
   EXPECT_EQ(outcome.exit_status, kExitNothing) << outcome.output;

@@ -145,6 +145,9 @@ TEST(CApiTest, WrongUseGivesOneLine) {
   ASSERT_EQ(topdnn_stage_end(profile.get()), 0);
   ASSERT_EQ(topdnn_step_end(profile.get()), 0);
   fails(topdnn_stage_begin(profile.get(), outer), "stage 'outer' runs outside of a step");
+  EXPECT_LT(topdnn_counters_start(nullptr), 0);
+  EXPECT_THAT(topdnn_error(), HasSubstr("the counters are NULL"));
+  EXPECT_EQ(topdnn_counters_stop(nullptr), nullptr);
   const char* unknown = "no-such-event";
   EXPECT_EQ(topdnn_counters_open(&unknown, 1), nullptr);
   EXPECT_THAT(topdnn_error(), HasSubstr("unknown event 'no-such-event'"));

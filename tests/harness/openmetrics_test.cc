@@ -167,6 +167,25 @@ TEST_F(OpenMetricsTest, OnlyCeilingsThatHoldHaveAValue) {
   EXPECT_THAT(text, Not(HasSubstr("topdnn_ceiling_bytes_per_second")));
 }
 
+// A recording may have any words for its subject, and null in its ceilings.
+TEST_F(OpenMetricsTest, NoLabelHasANameTwice) {
+  Report report = ExportSample();
+  for (const char* key : {"data_set", "data-set", "stage", "ceiling"}) {
+    report.subject.emplace_back(key, std::string(key) + "!");
+  }
+  Json machine = report.machine.json();
+  machine["ceilings"].push_back(
+      {{"name", nullptr}, {"unit", nullptr}, {"value", 1.0}, {"status", "OK"}});
+  report.machine = JsonValue(machine);
+  const Json families = Families(ExportOf("openmetrics", report));
+  const auto seconds = Samples(families, "topdnn_stage_seconds");
+  ASSERT_FALSE(seconds.empty());
+  EXPECT_EQ(seconds[0].labels.at("data_set"), "data_set!");
+  EXPECT_EQ(seconds[0].labels.at("data_set_"), "data-set!");
+  EXPECT_EQ(seconds[0].labels.at("stage_"), "stage!");
+  EXPECT_EQ(seconds[0].labels.at("stage"), "conv1");
+}
+
 TEST_F(OpenMetricsTest, AnEmptyReportIsValid) {
   EXPECT_FALSE(Families(ExportOf("openmetrics", Report{})).empty());
 }

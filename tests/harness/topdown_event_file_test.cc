@@ -179,6 +179,7 @@ TEST(EventFile, MetricsAloneAreReadAsMetrics) {
   const auto json = [](const char* unit, double value) {
     return fmt::format(R"({{"metric-value" : "{}", "metric-unit" : "{}"}})", value, unit) + "\n";
   };
+  EXPECT_NO_THROW(read("zen4", json("%", 5) + json("%  ", 5) + json("", 5)));
   const auto zen =
       read("zen4", json("%slots  frontend_bound", 30) + json("%ops  bad_speculation", 5) +
                        json("%slots  backend_bound", 40) + json("%slots  retiring", 25) +

@@ -194,10 +194,11 @@ std::vector<Candidate> MakeCandidates(const KernelProblem& problem, int threads)
   std::optional<Candidate> last_resort;
   std::set<std::string> known;
   const std::size_t needed = KernelProblem::BytesNeeded(*problem.op(), problem.execution());
+  const std::size_t limit = MemoryLimit();  // 0: not known
   for (const Variant& variant : variants) {
     if (variant.backend == "reference") continue;
-    // Only the first is certain to fit.
-    if (!candidates.empty() && needed > MemoryLimit()) break;
+    // The first is certain to fit; others may not.
+    if (!candidates.empty() && limit != 0 && needed > limit) break;
     if (!RequestOf(variant, problem.op(), problem.execution(), threads)) continue;
     auto made = KernelCase::Make(variant, problem, threads);
     if (std::holds_alternative<Refusal>(made)) continue;

@@ -29,7 +29,7 @@ namespace topdnn {
 
 namespace {
 
-// The only backend with several variants.
+// Its own choice is the first contender.
 constexpr std::string_view kBackend = "onednn";
 constexpr int kRounds = 7;
 // Short steps race for about this long, in up to kMostRounds rounds: their times vary more.
@@ -322,7 +322,7 @@ class NetworkRace {
   }
 
   // Adds the plan with these variants. Returns false if an equal plan was added before, or if it is
-  // refused: it may not fit in memory together with the others, or a kernel may fail.
+  // refused: it may not fit in memory together with the others.
   bool Enter(VariantsByPass variants) {
     WorkloadOptions options = options_;
     options.variants = ByLayer(layers_, variants);
@@ -332,6 +332,8 @@ class NetworkRace {
       contenders_.push_back(
           std::make_unique<Contender>(options, std::move(variants), std::move(planned)));
     } catch (const UsageError&) {
+      return false;
+    } catch (const std::bad_alloc&) {
       return false;
     }
     return true;

@@ -28,7 +28,8 @@ std::string ChooseInNetwork(WorkloadOptions& options, bool training);
 std::string ChooseInNetworkWith(SelectionCache& cache, WorkloadOptions& options, bool training);
 
 // What the choice depends on: the plan with the backend's own choice (its kernels, layouts and the
-// problems of its convolutions and poolings), the threads and the machine. Plans the network.
+// problems of its convolutions, poolings and batch normalizations), the threads and the machine.
+// Plans the network.
 SelectionKey KeyOfNetwork(const WorkloadOptions& options, bool training);
 
 // The times of one variant for all layers, in seconds.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,12 +59,15 @@ void SetUnlessOn(const char* name) {
 
 // In the child. Writes the error of exec into `report`; an exec without error closes `report`.
 // (noexcept: an exception must end the child; its caller's code belongs to the parent)
-[[noreturn]] void Start(const std::vector<std::string>& arguments, int output,
-                        int report) noexcept {
+[[noreturn]] void Start(const std::vector<std::string>& arguments, int output, int report,
+                        pid_t parent) noexcept {
   for (const char* const name :
        {"ONEDNN_VERBOSE", "DNNL_VERBOSE", "ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"}) {
     SetUnlessOn(name);
   }
+  // The program ends with topdnn, even if topdnn is killed.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != parent) _exit(127);
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
   signal(SIGXFSZ, SIG_DFL);
@@ -205,9 +209,10 @@ TracedCommand RunTraced(const std::vector<std::string>& arguments, int output) {
   Pipe log;
   Pipe report;
   std::fflush(nullptr);  // otherwise the child would write it again
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) Start(arguments, log.end(1), report.end(1));
+  if (child == 0) Start(arguments, log.end(1), report.end(1), parent);
   log.CloseEnd(1);
   report.CloseEnd(1);
   int error = 0;

@@ -347,8 +347,8 @@ class LoggedReader {
 
   // oneDNN 3 has a scale of each operand of a product, and oneDNN 2 one of its sums.
   void ScaleSumsOfProducts() {
-    const bool product = primitive_.name != "binary";
-    if (!product || primitive_.scales.empty() || !primitive_.scales[0].of) return;
+    if (primitive_.name == "binary" || primitive_.scales.empty() || !primitive_.scales[0].of)
+      return;
     int mask = 0;
     for (const LoggedFactor& factor : primitive_.scales) {
       if (factor.of != Arg::kWeights || factor.mask == 0) continue;
@@ -376,7 +376,7 @@ class LoggedReader {
     for (const std::string_view word : SplitText(row_.row().attributes, "+ ")) {
       const std::size_t at = word.find("dw");
       if (at == std::string_view::npos || (at > 0 && word[at - 1] != ':')) continue;
-      const std::string_view window = word.substr(at + 3, 6);
+      const std::string_view window = word.substr(std::min(at + 3, word.size()), 6);
       if (window != "k3s1p1" && window != "k3s2p1") {
         throw NotTranslated(fmt::format("topdnn's kernels have no post-op {}", word));
       }
@@ -414,6 +414,9 @@ class LoggedReader {
       Add({Arg::kWeights, index}, Direction::kIn, Masked(NumberIn<int>(parts[1])), DataType::kF32);
     } else if (name.starts_with("dw")) {
       one = DepthwiseOf();
+      if (primitive_.inner_dst.rank() < 2) {
+        throw NotTranslated("a depthwise post-op of another primitive than a convolution");
+      }
       const std::int64_t channels = primitive_.inner_dst[1];
       Add({Arg::kWeights, index}, Direction::kIn, {channels, 1, 1, 3, 3}, DataType::kF32);
       if (row_.HasTensor("bia")) {

@@ -78,7 +78,7 @@ std::vector<CountedStage> StagesOf(const Json& counts, const std::string& path) 
 
 // ---- The loops that differ.
 
-// How well two loops that differ fit: the function first, then the number of instructions.
+// How badly two loops fit: another function first, then the ratio of their instructions.
 std::pair<bool, double> Unlikeness(const ComparedLoop& a, const ComparedLoop& b) {
   const double ratio = static_cast<double>(b.instructions) / static_cast<double>(a.instructions);
   return {a.place != b.place, std::abs(std::log(ratio))};

@@ -68,6 +68,7 @@ Answer RunSlurm(const std::string& command, const std::vector<std::string>& argu
   child.most_seconds = kMostSeconds;
   child.cancel = &InterruptFlag();
   const ChildOutcome outcome = RunChild(child);
+  if (outcome.end == ChildOutcome::End::kCancelled) throw Interruption();
   if (outcome.end == ChildOutcome::End::kTimedOut) {
     throw UsageError(
         fmt::format("{}: no answer within {:.0f} s: see whether slurmctld runs: `scontrol ping`",

@@ -138,7 +138,7 @@ int RunMalleableStudy(MalleableOptions options) {
   if (options.changes < 1 || options.changes > kMostChanges) {
     throw UsageError(fmt::format("--changes {}: must be 1 to {}", options.changes, kMostChanges));
   }
-  CheckOutputs({options.json}, {});
+  CheckOutputs({options.json}, InputFiles(options.workload.network, options.workload.weights));
   options.workload.threads = bounds.most;
   ThreadsOf(options.workload);  // forks, so it precedes the watcher's thread
   BlockWidthSignals();          // (from here an interrupt leaves no folder)

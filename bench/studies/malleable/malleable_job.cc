@@ -114,7 +114,7 @@ int RunMalleableJob(MalleableOptions options) {
   const WidthBounds bounds = BoundsOf(options);
   const int start = StartWidth(options, bounds);
   options.workload.threads = bounds.most;
-  CheckOutputs({options.json}, {});
+  CheckOutputs({options.json}, InputFiles(options.workload.network, options.workload.weights));
   ThreadsOf(options.workload);  // forks, so it precedes the watcher's thread
   WidthControl control(bounds.least, bounds.most, start);
   const auto watcher = WatchWidth(control, options.control, true);

@@ -93,7 +93,9 @@ void Insert(const ResultStore& store, const std::string& id, const FileState& st
       "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
   Json json;
   DatabaseRow row = {id, TimeOf(id)};
+  std::string machine;
   try {
+    machine = store.MachineOf(id);
     ResultFile result = ReadResult(store.ResultPath(id).string());
     json = std::move(result.json);
     row.emplace_back(NameOf(result.kind));
@@ -109,7 +111,6 @@ void Insert(const ResultStore& store, const std::string& id, const FileState& st
   const Json step = json.value("step", Json());
   row.insert(row.end(),
              {MedianOf(step), ValueAt(step, "status"), nullptr, state.first, state.second});
-  const std::string machine = store.MachineOf(id);
   row.push_back(machine.empty() ? DatabaseValue(nullptr) : DatabaseValue(machine));
   database.Run(sql, row);
   const auto stages = json.find("stages");

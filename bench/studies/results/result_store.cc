@@ -82,8 +82,10 @@ class UnfinishedRun {
   const fs::path& path() const { return path_; }
   void Publish(const fs::path& name) {
     std::error_code error;
-    fs::permissions(path_, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
-                               fs::perms::others_read | fs::perms::others_exec);
+    fs::permissions(path_,
+                    fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                        fs::perms::others_read | fs::perms::others_exec,
+                    error);  // (some file systems have no permissions)
     fs::rename(path_, name, error);
     if (error) CannotWrite(name, error);
     path_.clear();

@@ -259,7 +259,9 @@ int RunRank(const ScaleOptions& options, bool by_mpi, std::exception_ptr failure
     if (failure == nullptr) {
       for (const int ranks : GroupsOf(options, transport.ranks())) GlobalBatch(options, ranks);
     }
-    if (transport.rank() == 0) CheckOutputs({options.json}, {});
+    if (transport.rank() == 0) {
+      CheckOutputs({options.json}, InputFiles(options.workload.network, options.workload.weights));
+    }
   } catch (...) {
     if (failure == nullptr) failure = std::current_exception();
   }

@@ -67,7 +67,9 @@ SweepPlan PlanOf(const SweepOptions& options) {
     const std::string& given = options.settings.at(shared.option);
     const std::string& value = given.empty() ? settings[shared.option] : given;
     if (!value.empty()) plan.settings.emplace_back(shared.option, value);
+    settings.erase(shared.option);
   }
+  for (const auto& [option, value] : settings) plan.settings.emplace_back(option, value);
   return plan;
 }
 
