@@ -97,8 +97,8 @@ std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const Len
   // gzerror reports a damaged or truncated stream; gzread alone may not.
   int code = Z_OK;
   std::string message = gzerror(file.get(), &code);
-  const std::string path_again = path.string() + ": ";
-  if (message.starts_with(path_again)) message.erase(0, path_again.size());
+  const std::string prefix = path.string() + ": ";
+  if (message.starts_with(prefix)) message.erase(0, prefix.size());
   if (code == Z_ERRNO || code == Z_MEM_ERROR) {
     throw DatasetError(
         fmt::format("{}: offset {}: cannot be read: {}; check the disk and the memory",

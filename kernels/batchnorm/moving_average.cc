@@ -80,18 +80,15 @@ class MovingAverageLoops : public LoopsKernel {
   const float keep_;
 };
 
-KernelOrRefusal MakeReferenceAverage(const KernelRequest& request) {
-  return MakeReference<MovingAverageOp, MovingAverageReference>(request);
-}
-
 std::shared_ptr<const Op> ParseMovingAverage(const ProblemWord& word) {
   return std::make_shared<MovingAverageOp>(
       word.Field('n'), word.NumberOr("momentum", MovingAverageOp::kDefaultMomentum));
 }
 
-constexpr auto kLoops = MakeLoops<MovingAverageOp, MovingAverageLoops>;
-const KernelRegistration kReference("moving_average", "reference", MakeReferenceAverage);
-const KernelRegistration kOnNative("moving_average", "native", kLoops);
+const KernelRegistration kReference("moving_average", "reference",
+                                    MakeReference<MovingAverageOp, MovingAverageReference>);
+const KernelRegistration kOnNative("moving_average", "native",
+                                   MakeLoops<MovingAverageOp, MovingAverageLoops>);
 const FidelityDeclaration kFidelity(
     {"moving_average", "native", Fidelity::kOurs,
      "a loop; Caffe calls axpby, with a correction for the first steps",

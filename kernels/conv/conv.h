@@ -33,6 +33,16 @@ struct ConvExtents {
   bool operator==(const ConvExtents&) const = default;
 };
 
+// Whether each input channel is a group.
+inline bool IsDepthwise(const ConvExtents& e) { return e.groups > 1 && e.groups == e.c; }
+// The convolution of the channels of one group.
+inline ConvExtents OfOneGroup(ConvExtents e) {
+  e.c /= e.groups;
+  e.k /= e.groups;
+  e.groups = 1;
+  return e;
+}
+
 // The images of a convolution and of its gradients; its weights and their gradient.
 inline bool IsActivation(Arg arg) {
   return arg == Arg::kSrc || arg == Arg::kDst || arg == Arg::kDiffSrc || arg == Arg::kDiffDst;

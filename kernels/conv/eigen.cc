@@ -193,9 +193,6 @@ class ConvEigen : public eigen::EigenKernel {
   const bool shares_product_;
 };
 
-// Whether each input channel is a group.
-bool IsDepthwise(const ConvExtents& e) { return e.groups > 1 && e.groups == e.c; }
-
 class DepthwiseEigen : public eigen::EigenKernel {
  public:
   DepthwiseEigen(const KernelRequest& request, const eigen::Functions& functions, const ConvOp& op)
@@ -247,13 +244,6 @@ class DepthwiseEigen : public eigen::EigenKernel {
 };
 
 constexpr std::string_view kMatMul = "matmul";
-
-ConvExtents OfOneGroup(ConvExtents e) {
-  e.c /= e.groups;
-  e.k /= e.groups;
-  e.groups = 1;
-  return e;
-}
 
 // The swap of MakeGroupByGroup, by Eigen's shuffle.
 SwapOuter MakeSwap(const eigen::Functions& functions, int threads) {

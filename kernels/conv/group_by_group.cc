@@ -97,10 +97,7 @@ KernelOrRefusal MakeGroupByGroup(const KernelRequest& request, const ConvOp& op,
                                  std::function<SwapOuter()> make_swap) {
   KernelRequest settled = request;
   KernelRequest one = request;
-  ConvExtents extents = op.extents();
-  extents.c /= extents.groups;
-  extents.k /= extents.groups;
-  extents.groups = 1;
+  const ConvExtents extents = OfOneGroup(op.extents());
   one.op = std::make_shared<ConvOp>(extents, op.epilogue());
   one.layouts.clear();
   for (const Operand& operand : op.Operands(request.execution)) {

@@ -8,6 +8,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/kernel/adjacent_channels.h"
+#include "kernels/tensor/addressing.h"
 
 namespace topdnn {
 
@@ -96,18 +97,14 @@ void WinogradKernel::Prepare(const std::map<Arg, void*>& memory) {
 
 void WinogradKernel::FindWeights(const Shape& shape, const Layout& layout) {
   const bool reverse = pass_ == Pass::kBackwardData;
-  const auto offset = [&](std::int64_t k, std::int64_t c, std::int64_t r, std::int64_t s) {
-    const std::int64_t index[] = {k, c, r, s};
-    return layout.OffsetOf(shape, index);
-  };
-  auto& of_k = reverse ? inputs_ : outputs_;
-  auto& of_c = reverse ? outputs_ : inputs_;
-  for (std::int64_t k = 0; k < shape[0]; ++k) of_k.push_back(offset(k, 0, 0, 0));
-  for (std::int64_t c = 0; c < shape[1]; ++c) of_c.push_back(offset(0, c, 0, 0));
+  const std::vector<std::vector<std::int64_t>> offset = AddressingOf(layout.tag(), shape).offset_of;
+  (reverse ? inputs_ : outputs_) = offset[0];
+  (reverse ? outputs_ : inputs_) = offset[1];
   const std::int64_t taps = shape[2] * shape[3];
   for (std::int64_t tap = 0; tap < taps; ++tap) {
     const std::int64_t at = reverse ? taps - 1 - tap : tap;
-    weights_.taps[tap] = offset(0, 0, at / shape[3], at % shape[3]);
+    weights_.taps[tap] = offset[2][static_cast<std::size_t>(at / shape[3])] +
+                         offset[3][static_cast<std::size_t>(at % shape[3])];
   }
 }
 

@@ -154,7 +154,8 @@ Layout WeightsFor(std::int64_t lanes) {
   return *Layout::Parse(lanes == 16 ? "ABcd16b16a" : "ABcd8b8a");
 }
 
-// For whom asks for it: no plan takes it without a measurement.
+// Refuses a request that does not name the algorithm: a plan uses it only after `auto` has measured
+// it.
 KernelOrRefusal MakeNativeConv(const KernelRequest& request) {
   if (request.algorithm != kWinogradTiles) {
     return Refusal{"native has convolutions by Winograd's algorithm alone: native-winograd"};

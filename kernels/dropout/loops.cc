@@ -193,12 +193,7 @@ std::string RefusalOf(const KernelRequest& request, const DropoutOp& op,
 
 RangeRunner OnOpenMp() {
   return [](std::int64_t blocks, const std::function<void(std::int64_t, std::int64_t)>& body) {
-#pragma omp parallel if (4 * blocks >= kMinParallelElements)
-    {
-      const std::int64_t thread = omp_get_thread_num();
-      const std::int64_t threads = omp_get_num_threads();
-      body(thread * blocks / threads, (thread + 1) * blocks / threads);
-    }
+    DivideEvenly(blocks, 4 * blocks >= kMinParallelElements, body);
   };
 }
 

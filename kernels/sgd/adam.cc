@@ -124,28 +124,12 @@ class AdamLoops : public LoopsKernel {
   const AdamSettings settings_;
 };
 
-KernelOrRefusal MakeReferenceAdam(const KernelRequest& request) {
-  return MakeReference<AdamOp, AdamReference>(request);
-}
-
-KernelOrRefusal MakeLoops(const KernelRequest& request) {
-  if (request.execution.type != DataType::kF32) {
-    return Refusal{
-        fmt::format("parameters are updated in f32, not {}", NameOf(request.execution.type))};
-  }
-  return std::make_unique<AdamLoops>(request, dynamic_cast<const AdamOp&>(*request.op));
-}
-
-const KernelRegistration kReference("adam", "reference", MakeReferenceAdam);
-const KernelRegistration kOnNative("adam", "native", MakeLoops);
+const KernelRegistration kReference("adam", "reference", MakeReference<AdamOp, AdamReference>);
+const KernelRegistration kOnNative("adam", "native", MakeLoops<AdamOp, AdamLoops>);
 const FidelityDeclaration kFidelity(
     {"adam", "native", Fidelity::kOurs,
      "one loop; Caffe makes a pass for each operation (axpby, powx, div)",
      "solvers/adam_solver.cpp"});
-
-}  // namespace
-
-namespace {
 
 std::shared_ptr<const Op> ParseAdam(const ProblemWord& word) {
   AdamSettings settings;

@@ -110,27 +110,11 @@ class SgdLoops : public LoopsKernel {
   const SgdSettings settings_;
 };
 
-KernelOrRefusal MakeReferenceSgd(const KernelRequest& request) {
-  return MakeReference<SgdOp, SgdReference>(request);
-}
-
-KernelOrRefusal MakeLoops(const KernelRequest& request) {
-  if (request.execution.type != DataType::kF32) {
-    return Refusal{
-        fmt::format("parameters are updated in f32, not {}", NameOf(request.execution.type))};
-  }
-  return std::make_unique<SgdLoops>(request, dynamic_cast<const SgdOp&>(*request.op));
-}
-
-const KernelRegistration kReference("sgd", "reference", MakeReferenceSgd);
-const KernelRegistration kOnNative("sgd", "native", MakeLoops);
+const KernelRegistration kReference("sgd", "reference", MakeReference<SgdOp, SgdReference>);
+const KernelRegistration kOnNative("sgd", "native", MakeLoops<SgdOp, SgdLoops>);
 const FidelityDeclaration kFidelity({"sgd", "native", Fidelity::kOurs,
                                      "one loop; Caffe calls axpby, copy and axpy",
                                      "solvers/sgd_solver.cpp"});
-
-}  // namespace
-
-namespace {
 
 std::shared_ptr<const Op> ParseSgd(const ProblemWord& word) {
   SgdSettings settings;

@@ -234,9 +234,14 @@ AlignedMemory::AlignedMemory(std::size_t bytes, bool touch_pages) : bytes_(bytes
   ASAN_POISON_MEMORY_REGION(begin, memory - begin);
   ASAN_POISON_MEMORY_REGION(memory + bytes,
                             begin + padded + alignment + kReadable - (memory + bytes));
+  try {
+    const std::lock_guard lock(Live().mutex);
+    Live().blocks[memory] = {padded, allocated};
+  } catch (...) {
+    std::free(allocated);
+    throw;
+  }
   data_.reset(memory);
-  const std::lock_guard lock(Live().mutex);
-  Live().blocks[memory] = {padded, allocated};
 }
 
 void AlignedMemory::Free::operator()(std::byte* memory) const {

@@ -64,6 +64,11 @@ class Graph {
   ValueId output() const { return outputs_.empty() ? nodes_.back().output : outputs_.front(); }
   // The nodes that read a value, in order. The reference is valid until a node is added.
   const std::vector<int>& Readers(ValueId value) const { return readers_[value]; }
+  // The node that computes a value. nullptr: an input. Valid until a node is added.
+  const GraphNode* ProducerOf(ValueId value) const {
+    const int producer = values_[static_cast<std::size_t>(value)].producer;
+    return producer < 0 ? nullptr : &nodes_[static_cast<std::size_t>(producer)];
+  }
   GraphTotals Totals() const;
 
  private:

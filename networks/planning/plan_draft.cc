@@ -24,10 +24,6 @@ std::optional<Arg> ParameterOfGradient(const Op& op, Arg gradient) {
   return std::nullopt;
 }
 
-bool IsSaved(Arg arg) {
-  return arg == Arg::kWorkspace || arg == Arg::kMean || arg == Arg::kVariance;
-}
-
 Stage MakeStage(std::string name, StagePass pass, std::shared_ptr<const Op> op,
                 const Execution& execution, Offered offered, std::map<Arg, BufferId> buffers) {
   Stage stage;

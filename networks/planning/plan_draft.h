@@ -122,8 +122,6 @@ class PlanDraft {
 // gradient is `gradient`.
 bool IsParameter(const Op& op, Arg arg);
 std::optional<Arg> ParameterOfGradient(const Op& op, Arg gradient);
-// Whether an operation writes the operand for its backward pass, in addition to its result.
-bool IsSaved(Arg arg);
 
 Stage MakeStage(std::string name, StagePass pass, std::shared_ptr<const Op> op,
                 const Execution& execution, Offered offered, std::map<Arg, BufferId> buffers);

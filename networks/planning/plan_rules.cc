@@ -71,18 +71,11 @@ bool HasBias(const Op& op) {
                      [](const Parameter& one) { return one.arg == Arg::kBias; });
 }
 
-bool IsImage(Arg arg) {
-  return arg.role == Arg::kSrc || arg.role == Arg::kDst || arg.role == Arg::kDiffSrc ||
-         arg.role == Arg::kDiffDst;
-}
-
 }  // namespace
 
 std::string_view RuleKindOf(const Op& op) {
   const auto* conv = dynamic_cast<const ConvOp*>(&op);
-  const bool depthwise =
-      conv != nullptr && conv->extents().groups > 1 && conv->extents().groups == conv->extents().c;
-  return depthwise ? kDepthwise : op.kind();
+  return conv != nullptr && IsDepthwise(conv->extents()) ? kDepthwise : op.kind();
 }
 
 bool PlanRules::Fuses(const Op& first_op, Kinds kinds, bool training) const {
@@ -125,9 +118,8 @@ Layout StoredLayout(const Op& op, const Shape& shape) {
 // it choose that of the weights and of their gradient. mkl_matmul_op_fused.cc lets a matrix product
 // choose only if its weights are constants (is_weight_const_).
 Layout RequiredLayout(const Op& op, const Operand& operand, bool training) {
-  if (IsImage(operand.arg)) return Layout::ChannelsLast(operand.shape.rank());
-  const bool is_weights = operand.arg == Arg::kWeights || operand.arg == Arg::kDiffWeights;
-  if (is_weights && training && op.kind() == "inner_product") {
+  if (IsActivation(operand.arg)) return Layout::ChannelsLast(operand.shape.rank());
+  if (IsWeights(operand.arg) && training && op.kind() == "inner_product") {
     return StoredLayout(op, operand.shape);
   }
   return Layout::Any();

@@ -35,8 +35,8 @@ class Calibration {
   // is not finite.
   void RunStep();
 
-  // By the name of the layer that computes the value; the network's input is "input". Empty before
-  // the first step.
+  // By the name of the layer that computes the value; of an input, its name. Empty before the
+  // first step.
   std::map<std::string, ValueRange> Ranges() const;
 
  private:

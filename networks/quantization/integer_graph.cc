@@ -13,6 +13,7 @@
 #include "kernels/pool/pool.h"
 #include "kernels/quantization/quantize.h"
 #include "kernels/quantization/quantized_layer.h"
+#include "networks/graph/graph_copy.h"
 #include "networks/quantization/quantized_graph.h"
 
 namespace topdnn {
@@ -75,13 +76,9 @@ class IntegerGraphMaker {
   }
 
  private:
-  const GraphNode* ProducerOf(ValueId value) const {
-    const int producer = graph_.values()[static_cast<std::size_t>(value)].producer;
-    return producer < 0 ? nullptr : &graph_.nodes()[static_cast<std::size_t>(producer)];
-  }
   // The dequantization that computes the value, or nullptr.
   const GraphNode* DequantizationOf(ValueId value) const {
-    const GraphNode* producer = ProducerOf(value);
+    const GraphNode* producer = graph_.ProducerOf(value);
     const bool is = producer != nullptr && StepOf(*producer->op, QuantizeOp::Step::kDequantize);
     return is ? producer : nullptr;
   }
@@ -216,26 +213,15 @@ class IntegerGraphMaker {
       if (!needed[static_cast<std::size_t>(layer->output)]) continue;
       for (const ValueId input : layer->inputs) needed[static_cast<std::size_t>(input)] = true;
     }
-    std::vector<ValueId> new_value(graph_.values().size(), -1);
-    for (ValueId input = 0; input < graph_.inputs(); ++input) {
-      new_value[static_cast<std::size_t>(input)] = result_.graph.AddInput(
-          graph_.shape(input), graph_.values()[static_cast<std::size_t>(input)].name);
-    }
+    GraphCopy copy(graph_);
     for (const IntegerLayer& layer : layers) {
       if (!needed[static_cast<std::size_t>(layer.output)]) continue;
-      std::vector<ValueId> inputs;
-      for (const ValueId input : layer.inputs) {
-        inputs.push_back(new_value[static_cast<std::size_t>(input)]);
-      }
-      new_value[static_cast<std::size_t>(layer.output)] =
-          result_.graph.Add(layer.name, layer.op, std::move(inputs));
+      copy.Set(layer.output, copy.Add(layer.name, layer.op, layer.inputs));
     }
     std::vector<ValueId> new_outputs;
     new_outputs.reserve(outputs.size());
-    for (const ValueId output : outputs) {
-      new_outputs.push_back(new_value[static_cast<std::size_t>(output)]);
-    }
-    result_.graph.SetOutputs(std::move(new_outputs));
+    for (const ValueId output : outputs) new_outputs.push_back(copy.At(output));
+    result_.graph = std::move(copy).TakeWith(std::move(new_outputs));
   }
 
   const Graph graph_;
@@ -254,11 +240,9 @@ std::string UnpairedQuantization(const Graph& graph) {
   for (const GraphNode& node : graph.nodes()) {
     const auto* own = StepOf(*node.op, QuantizeOp::Step::kDequantize);
     for (const ValueId input : node.inputs) {
-      const int producer = graph.values()[static_cast<std::size_t>(input)].producer;
-      const auto* from = producer < 0
-                             ? nullptr
-                             : StepOf(*graph.nodes()[static_cast<std::size_t>(producer)].op,
-                                      QuantizeOp::Step::kQuantize);
+      const GraphNode* producer = graph.ProducerOf(input);
+      const auto* from =
+          producer == nullptr ? nullptr : StepOf(*producer->op, QuantizeOp::Step::kQuantize);
       const bool is_pair = from != nullptr && own != nullptr &&
                            from->quantization().type == own->quantization().type;
       if ((from != nullptr || own != nullptr) && !is_pair) {

@@ -17,6 +17,7 @@
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/pool/pool.h"
 #include "kernels/quantization/quantize.h"
+#include "networks/graph/graph_copy.h"
 
 namespace topdnn {
 
@@ -26,38 +27,6 @@ template <typename OpType>
 bool IsA(const GraphNode& node) {
   return dynamic_cast<const OpType*>(node.op.get()) != nullptr;
 }
-
-// Copies a graph layer by layer.
-class GraphCopy {
- public:
-  explicit GraphCopy(const Graph& from)
-      : graph_(from.name()), new_value_(from.values().size(), -1) {
-    for (ValueId input = 0; input < from.inputs(); ++input) {
-      Set(input,
-          graph_.AddInput(from.shape(input), from.values()[static_cast<std::size_t>(input)].name));
-    }
-  }
-
-  ValueId At(ValueId old) const { return new_value_[static_cast<std::size_t>(old)]; }
-  void Set(ValueId old, ValueId value) { new_value_[static_cast<std::size_t>(old)] = value; }
-  ValueId Add(const std::string& name, std::shared_ptr<const Op> op,
-              const std::vector<ValueId>& old_inputs) {
-    std::vector<ValueId> inputs;
-    inputs.reserve(old_inputs.size());
-    for (const ValueId input : old_inputs) inputs.push_back(At(input));
-    return graph_.Add(name, std::move(op), std::move(inputs));
-  }
-  Graph& graph() { return graph_; }
-  // The copy, whose outputs are `outputs`: values of the copy.
-  Graph TakeWith(std::vector<ValueId> outputs) && {
-    graph_.SetOutputs(std::move(outputs));
-    return std::move(graph_);
-  }
-
- private:
-  Graph graph_;
-  std::vector<ValueId> new_value_;
-};
 
 std::span<const float> FloatsOf(const ParameterValues& values, const std::string& key) {
   const auto found = values.find(key);
@@ -123,8 +92,8 @@ bool HasWeights(const GraphNode& node) { return IsA<ConvOp>(node) || IsA<InnerPr
 ValueId FusedSource(const Graph& graph, const GraphNode& add) {
   ValueId fused = -1;
   for (const ValueId input : add.inputs) {
-    const int producer = graph.values()[static_cast<std::size_t>(input)].producer;
-    if (producer < 0 || !IsA<ConvOp>(graph.nodes()[static_cast<std::size_t>(producer)])) continue;
+    const GraphNode* producer = graph.ProducerOf(input);
+    if (producer == nullptr || !IsA<ConvOp>(*producer)) continue;
     if (graph.Readers(input).size() == 1) fused = std::max(fused, input);
   }
   return add.inputs.size() == 2 ? fused : -1;

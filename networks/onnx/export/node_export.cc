@@ -399,12 +399,12 @@ std::vector<std::string> NodeExport::Sources() const {
 }
 
 bool NodeExport::IsNextTo(std::string_view kind) const {
-  const auto is_of_kind = [&](int node) {
-    return node >= 0 && graph_.nodes()[static_cast<std::size_t>(node)].op->kind() == kind;
-  };
+  const GraphNode* producer = graph_.ProducerOf(layer_.inputs.front());
+  if (producer != nullptr && producer->op->kind() == kind) return true;
   const std::vector<int>& readers = graph_.Readers(layer_.output);
-  return is_of_kind(graph_.values()[static_cast<std::size_t>(layer_.inputs.front())].producer) ||
-         std::any_of(readers.begin(), readers.end(), is_of_kind);
+  return std::any_of(readers.begin(), readers.end(), [&](int node) {
+    return node >= 0 && graph_.nodes()[static_cast<std::size_t>(node)].op->kind() == kind;
+  });
 }
 
 std::string NodeExport::NewName(const std::string& requested) {

@@ -34,11 +34,9 @@ const NodeWriterRegistration kWriteDequantize("dequantize", WriteStep);
 
 // The scale of a layer's source if it is dequantized.
 std::optional<float> ScaleOfSource(const Graph& graph, const GraphNode& layer) {
-  const ValueId source = layer.inputs.front();
-  const int producer = graph.values()[static_cast<std::size_t>(source)].producer;
-  if (producer < 0) return std::nullopt;
-  const Op& op = *graph.nodes()[static_cast<std::size_t>(producer)].op;
-  const auto* step = dynamic_cast<const QuantizeOp*>(&op);
+  const GraphNode* producer = graph.ProducerOf(layer.inputs.front());
+  if (producer == nullptr) return std::nullopt;
+  const auto* step = dynamic_cast<const QuantizeOp*>(producer->op.get());
   if (step == nullptr || step->step() != QuantizeOp::Step::kDequantize) return std::nullopt;
   return step->quantization().scale;
 }

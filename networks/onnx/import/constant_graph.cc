@@ -119,8 +119,7 @@ class ConstantGraph {
     return std::find(moved_.begin(), moved_.end(), i) != moved_.end();
   }
 
-  // Positions stand for the elements of these inputs, if they are of one type, and no other input
-  // is the same constant.
+  // Positions stand for the elements of these inputs, if they are of one type.
   void FindMoved() {
     moved_ = MovedInputs(node_.node());
     const bool one_type = std::all_of(moved_.begin(), moved_.end(), [&](std::size_t i) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/softmax/softmax.h"
+#include "networks/graph/graph_copy.h"
 #include "networks/onnx/import/constant_graph.h"
 #include "networks/onnx/import/input_shapes.h"
 #include "networks/onnx/import/node_import.h"
@@ -378,15 +379,12 @@ ImportedNetwork Importer::Run() {
 
 // The same graph without its last node, a softmax.
 Graph WithoutLast(const Graph& graph) {
-  Graph shorter(graph.name());
-  for (ValueId input = 0; input < graph.inputs(); ++input) {
-    shorter.AddInput(graph.shape(input), graph.values()[static_cast<std::size_t>(input)].name);
-  }
+  GraphCopy shorter(graph);
   for (std::size_t i = 0; i + 1 < graph.nodes().size(); ++i) {
     const GraphNode& node = graph.nodes()[i];
-    shorter.Add(node.name, node.op, node.inputs);
+    shorter.Set(node.output, shorter.Add(node.name, node.op, node.inputs));
   }
-  return shorter;
+  return std::move(shorter.graph());
 }
 
 ImportedNetwork Import(const ModelBytes& bytes, const ImportOptions& options) {

@@ -210,9 +210,9 @@ std::string NodeImport::NewLayerName(const std::string& requested) {
 
 ValueId NodeImport::AddLayer(std::shared_ptr<const Op> op, std::vector<ValueId> inputs) {
   const Shape dst = op->Find({Pass::kForward, true, DataType::kF32}, Arg::kDst)->shape;
-  const auto bytes = static_cast<std::size_t>(dst.elements());
+  const auto elements = static_cast<std::size_t>(dst.elements());
   const std::size_t limit = options().memory_limit;
-  if (limit != 0 && bytes > limit / sizeof(float)) {
+  if (limit != 0 && elements > limit / sizeof(float)) {
     throw UnsupportedNode(
         fmt::format("its result of {} does not fit the memory that may be used", dst.ToString()));
   }

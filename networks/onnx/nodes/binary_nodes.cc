@@ -1,3 +1,5 @@
+// Div, Max, Mean, Min, Mod, Pow, PRelu and Sub. Add and Mul are in elementwise_nodes.cc.
+
 #include "networks/onnx/nodes/binary_nodes.h"
 
 #include <fmt/format.h>

@@ -21,6 +21,7 @@
 #include "kernels/reduce/reduce.h"
 #include "networks/onnx/import/node_import.h"
 #include "networks/onnx/nodes/binary_nodes.h"
+#include "networks/onnx/nodes/index_nodes.h"
 #include "networks/onnx/nodes/slice_nodes.h"
 
 namespace topdnn {
@@ -295,13 +296,6 @@ void ImportMul(NodeImport& node) {
   node.ProduceNormOf(value_input);
 }
 
-int ConcatAxis(const NodeImport& node, const Shape& shape) {
-  std::int64_t axis = node.node().Int("axis", 1);
-  if (axis < 0) axis += shape.rank();
-  if (axis < 0 || axis >= shape.rank()) throw UnsupportedNode("axis out of range");
-  return static_cast<int>(axis);
-}
-
 // The axes of a slice that pads a part of a concatenation with zeros to its place in the whole.
 std::vector<SliceAxis> AxesInWhole(const Shape& part, int axis, std::int64_t start,
                                    std::int64_t whole) {
@@ -329,7 +323,7 @@ void ConcatConstants(NodeImport& node, const std::vector<std::size_t>& parts) {
   for (const std::size_t i : parts) {
     shapes.push_back(node.IsConstant(i) ? node.ConstantAt(i).shape : node.SourceAt(i).shape);
   }
-  const int axis = ConcatAxis(node, shapes.front());
+  const int axis = AxisOf(node, shapes.front(), 1);
   const Shape whole = ConcatOp(shapes, axis).dst_shape();
   node.ReserveMemory(whole, DataType::kF64);
   std::vector<double> constant(static_cast<std::size_t>(whole.elements()), 0.0);
@@ -386,7 +380,7 @@ void ImportConcat(NodeImport& node) {
     sources.push_back(node.Plain(node.AnySourceAt(i)));
     shapes.push_back(node.ShapeOf(sources.back()));
   }
-  const auto op = std::make_shared<ConcatOp>(shapes, ConcatAxis(node, shapes.front()));
+  const auto op = std::make_shared<ConcatOp>(shapes, AxisOf(node, shapes.front(), 1));
   const ValueId result = node.AddLayer(op, sources);
   node.Produce({result, node.ShapeOf(result), {}, {}, node.AnySourceAt(parts.front()).type});
 }

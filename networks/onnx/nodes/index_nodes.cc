@@ -15,12 +15,15 @@
 
 namespace topdnn {
 
-int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise) {
-  const std::int64_t axis = node.node().Int("axis", otherwise);
+int AxisIn(const Shape& shape, std::int64_t axis) {
   if (axis < -shape.rank() || axis >= shape.rank()) {
     throw UnsupportedNode(fmt::format("axis {} of {}", axis, shape.ToString()));
   }
   return static_cast<int>(axis < 0 ? axis + shape.rank() : axis);
+}
+
+int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise) {
+  return AxisIn(shape, node.node().Int("axis", otherwise));
 }
 
 int SoftmaxAxisOf(const NodeImport& node, ImportedValue& value) {

@@ -10,8 +10,11 @@
 
 namespace topdnn {
 
-// The node's attribute `axis`, or `otherwise` if it has none, as a dimension of the shape. Negative
-// values count from the last dimension. Throws UnsupportedNode if the shape has no such dimension.
+// The dimension of the shape that `axis` names. Negative values count from the last dimension.
+// Throws UnsupportedNode if the shape has no such dimension.
+int AxisIn(const Shape& shape, std::int64_t axis);
+
+// The same of the node's attribute `axis`, or of `otherwise` if it has none.
 int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise);
 
 // The axis along which a softmax, log-softmax or hardmax runs. Before opset 13 all dimensions from

@@ -3,8 +3,8 @@
 // A value of integers is kept in one of two ways. In general its elements are the integers, as
 // whole numbers in f32; sums of them are exact below 2^24. With a zero point of 0, or 128 of u8,
 // between layers that oneDNN computes in integers, its elements are the real numbers that the
-// integers stand for (ImportedValue::quantized), behind a quantization and its inverse. The planner
-// then finds the same pattern as in a file with QuantizeLinear and DequantizeLinear
+// integers stand for (ImportedValue::quantized), behind a quantization and its inverse.
+// IntegerGraph then finds the same pattern as in a file with QuantizeLinear and DequantizeLinear
 // (networks/quantization/quantized_graph.h).
 
 #ifndef TOPDNN_NETWORKS_ONNX_NODES_INTEGER_LAYERS_H_

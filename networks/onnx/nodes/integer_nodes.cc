@@ -142,16 +142,14 @@ struct QLinearLayer {
   std::size_t bias_input = 8, result_input = 6;
 };
 
-// The layer on real numbers between a quantization and the next one, which the planner replaces by
+// The layer on real numbers between a quantization and the next one, which IntegerGraph replaces by
 // one that sums in integers.
 ImportedValue AddRealLayer(NodeImport& node, const QLinearLayer& layer, ImportedValue source,
                            const CentredWeights& weights, const std::vector<double>& scales,
                            const std::vector<double>& bias) {
-  const auto& producer = node.graph().values()[static_cast<std::size_t>(source.value)].producer;
-  const auto* before = producer < 0
-                           ? nullptr
-                           : dynamic_cast<const QuantizeOp*>(
-                                 node.graph().nodes()[static_cast<std::size_t>(producer)].op.get());
+  const GraphNode* producer = node.graph().ProducerOf(source.value);
+  const auto* before =
+      producer == nullptr ? nullptr : dynamic_cast<const QuantizeOp*>(producer->op.get());
   const Quantization quantization = *source.quantized;
   if (before == nullptr) source = AddQuantizedReals(node, source, quantization, source.type);
   source.type = kOnnxFloat;
@@ -262,18 +260,14 @@ void ImportDynamicQuantizeLinear(NodeImport& node) {
   };
   const ImportedValue least = limit(ReduceAlgorithm::kMin, "min");
   const ImportedValue most = limit(ReduceAlgorithm::kMax, "max");
-  const auto scalar = [](ImportedValue result) {
-    result.shape = Shape{};
-    return result;
-  };
   const ImportedValue scale =
-      scalar(AddBinary(node, "div", AddBinary(node, "sub", most, least), ScalarTensor(255)));
+      AddBinary(node, "div", AddBinary(node, "sub", most, least), ScalarTensor(255));
   const std::size_t outputs = node.node().outputs.size();
   if (outputs > 1 && node.IsRead(1)) node.Produce(scale, 1);
   const bool reads_zero_point = outputs > 2 && node.IsRead(2);
   if (!node.IsRead(0) && !reads_zero_point) return;
   const ImportedValue zero_point =
-      scalar(AddIntegers(node, AddUnary(node, "neg", least), scale, std::nullopt, kOnnxUint8));
+      AddIntegers(node, AddUnary(node, "neg", least), scale, std::nullopt, kOnnxUint8);
   if (reads_zero_point) node.Produce(zero_point, 2);
   if (node.IsRead(0)) {
     node.Produce(AddIntegers(node, value, scale, zero_point, kOnnxUint8));

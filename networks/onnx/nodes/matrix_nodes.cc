@@ -94,7 +94,7 @@ ImportedValue AddInnerProduct(NodeImport& node, ImportedValue source, const Inne
   const ValueId result = node.AddLayer(op, {value});
   const Shape matrix{outputs, inputs};  // shape of the parameter, with an image flattened
   if (product.transposed && product.alpha == 1.0F) {
-    node.SetParameter("weights", product.weights, matrix);
+    node.SetWeights(1, matrix);  // (in both operations, the weights are the second input)
   } else {
     FillWeights(product, outputs, inputs, node.NewParameter("weights", matrix));
   }

@@ -17,13 +17,6 @@ namespace topdnn {
 
 namespace {
 
-int AxisIn(const Shape& shape, std::int64_t axis) {
-  if (axis < -shape.rank() || axis >= shape.rank()) {
-    throw UnsupportedNode(fmt::format("axis {} of {}", axis, shape.ToString()));
-  }
-  return static_cast<int>(axis < 0 ? axis + shape.rank() : axis);
-}
-
 // The value moved by `distance` along the axis, with zeros in the free places.
 ImportedValue AddMoved(NodeImport& node, const ImportedValue& value, int axis,
                        std::int64_t distance) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/transpose/transpose.h"
+#include "networks/onnx/nodes/index_nodes.h"
 
 namespace topdnn {
 
@@ -91,10 +92,8 @@ void ImportSlice(NodeImport& node) {
 
 void ImportSplit(NodeImport& node) {
   const ImportedValue value = node.AnySourceAt(0);
-  std::int64_t axis = node.node().Int("axis", 0);
-  if (axis < 0) axis += value.shape.rank();
-  if (axis < 0 || axis >= value.shape.rank()) throw UnsupportedNode("axis out of range");
-  const std::int64_t extent = value.shape[static_cast<int>(axis)];
+  const int axis = AxisOf(node, value.shape, 0);
+  const std::int64_t extent = value.shape[axis];
   const auto parts = static_cast<std::int64_t>(node.node().outputs.size());
   std::vector<std::int64_t> lengths = node.node().Ints("split", {});
   if (node.opset() >= 13 && node.Has(1)) lengths = IntsOf(node.ConstantAt(1));

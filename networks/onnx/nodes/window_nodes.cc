@@ -27,14 +27,12 @@ namespace {
 bool MaximumIgnores(const NodeImport& node, const PaddedImage& image,
                     const std::vector<SpatialAxis>& axes) {
   if (image.pad.value <= std::numeric_limits<float>::lowest()) return true;
-  const auto value = static_cast<std::size_t>(image.value.value);
-  const int producer = node.graph().values()[value].producer;
-  if (image.pad.value != 0 || producer < 0) return false;
-  const Op& op = *node.graph().nodes()[static_cast<std::size_t>(producer)].op;
+  const GraphNode* producer = node.graph().ProducerOf(image.value.value);
+  if (image.pad.value != 0 || producer == nullptr) return false;
   const bool inside = std::all_of(axes.begin(), axes.end(), [](const SpatialAxis& axis) {
     return axis.dilation == 1 && axis.pad_before < axis.kernel && axis.pad_after < axis.kernel;
   });
-  return inside && dynamic_cast<const ReluOp*>(&op) != nullptr;
+  return inside && dynamic_cast<const ReluOp*>(producer->op.get()) != nullptr;
 }
 
 // Makes the padding of a Pad part of the windows. Adds a layer for it where the pooling would then
