@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -59,7 +60,11 @@ ImportedValue AddUnary(NodeImport& node, std::string_view function, const Import
   const ValueId source = node.Elements(value);
   const auto op = std::make_shared<UnaryOp>(function, node.ShapeOf(source));
   ImportedValue result = value;
-  if (result.type == kOnnxFloat) result.most.reset();
+  // (others change the size of a float, which a Cast may make an integer again)
+  constexpr std::array<std::string_view, 4> kNeverLarger = {"abs", "neg", "sign", "trunc"};
+  if (std::find(kNeverLarger.begin(), kNeverLarger.end(), function) == kNeverLarger.end()) {
+    result.most.reset();
+  }
   result.value = node.AddLayer(op, {source});
   return result;
 }

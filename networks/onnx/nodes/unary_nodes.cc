@@ -71,7 +71,7 @@ void ImportUnary(NodeImport& node) {
   const std::string& op_type = model_node.op_type;
   const bool keeps_integers = op_type == "Abs" || op_type == "Neg" || op_type == "Sign";
   ImportedValue value = keeps_integers ? node.AnySourceAt(0) : node.SourceAt(0);
-  if (value.type == kOnnxFloat) value.most.reset();
+  if (!keeps_integers) value.most.reset();
   const ValueId source = node.Elements(value);
   value.value = node.AddLayer(std::make_shared<UnaryOp>(*function, node.ShapeOf(source),
                                                         number(row->alpha, function->alpha),

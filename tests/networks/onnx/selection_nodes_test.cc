@@ -212,6 +212,7 @@ TEST(SelectionNodesTest, ResultsOfOtherSizesThanTheirOperandsAreNotTakenAsExact)
   for (const char* middle : {"Clip", "Exp", "Sigmoid", "Sqrt", "HardSigmoid"}) {
     EXPECT_THAT(RefusalOf(model(middle)), HasSubstr("y (")) << middle;
   }
+  EXPECT_NO_THROW(ImportOnnx(model("Neg"), {}));
 }
 
 TEST(SelectionNodesTest, OneHotHasTheTypeOfItsValues) {
