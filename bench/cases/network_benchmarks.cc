@@ -227,7 +227,7 @@ std::int64_t BatchFor(const NetworkOffer& network, const std::string& backend) {
 
 }  // namespace
 
-void AddNetworks(BenchmarkCases& cases) {
+void AddNetworks(int threads, BenchmarkCases& cases) {
   for (const NetworkOffer& network : Networks()) {
     for (const std::string& backend : Backends()) {
       if (backend == kNative) continue;  // no network by itself
@@ -235,6 +235,7 @@ void AddNetworks(BenchmarkCases& cases) {
         WorkloadOptions options;
         options.network = network.FullName();
         options.backend = backend;
+        options.threads = threads;
         const std::int64_t batch = BatchFor(network, backend);
         options.batch = batch;
         const std::int64_t iterations = batch >= 128 ? 30 : 10;

@@ -14,7 +14,7 @@ namespace topdnn {
 
 // Adds every network on every backend, in both modes. If the backend cannot run the network, or
 // the plan has no such stage, the row is skipped with the reason when it runs.
-void AddNetworks(BenchmarkCases& cases);
+void AddNetworks(int threads, BenchmarkCases& cases);
 
 }  // namespace topdnn
 

@@ -56,7 +56,8 @@ template <class Number>
 Number CheckedNumber(const std::string& name, std::string_view text, const Range& range) {
   Number value{};
   // (from_chars does not accept a plus sign)
-  const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
+  const char* const begin =
+      text.data() + (text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
   const bool number = error == std::errc{} && end == text.data() + text.size();
   const auto as_double = static_cast<double>(value);

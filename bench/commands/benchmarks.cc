@@ -181,7 +181,7 @@ void AddCases(const BenchOptions& options, bool everything, BenchmarkCases& case
   const int threads = ThreadsOf(workload);
   const std::vector<ProblemSet> given = GivenSets(options);
   if (!given.empty()) return AddKernels(given, threads, SelectingAuto(), cases);
-  AddNetworks(cases);
+  AddNetworks(options.threads, cases);
   if (!everything) return;
   AddKernels(ProblemSets(), threads, SelectingAuto(), cases);
   AddSpeed(threads, cases);

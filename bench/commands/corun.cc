@@ -16,6 +16,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "bench/command_line/command_words.h"
 #include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/studies/corun/cache_curve.h"
@@ -99,7 +100,9 @@ void CheckOptions(const CorunOptions& options) {
     throw UsageError("--sweep-ways: sets the ways itself: leave out --ways");
   }
   std::vector<std::string> files;
-  for (const std::string& workload : options.workloads) {
+  std::vector<std::string> workloads = options.workloads;
+  for (const std::string& part : SplitAtCommas(options.matrix)) workloads.push_back(part);
+  for (const std::string& workload : workloads) {
     for (const std::string_view word : SplitText(workload, " ")) {
       if (IsOnnxPath(std::string(word))) files.emplace_back(word);
     }

@@ -140,7 +140,12 @@ std::vector<Row> MeasureAll(const EfficiencyOptions& options) {
 
 int RunEfficiency(const EfficiencyOptions& options) {
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
-  if (!options.json.empty()) CheckWritable(options.json);
+  std::vector<std::string> files;
+  for (const std::string& network : options.networks) {
+    CheckNetworkName(network);
+    if (IsOnnxPath(network)) files.push_back(network);
+  }
+  CheckOutputs({options.json}, files);
   InterruptFlag();
   const std::vector<Row> rows = MeasureAll(options);
   std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;

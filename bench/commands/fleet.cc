@@ -77,7 +77,8 @@ int Submit(const FleetCommand& options) {
   SweepOptions cases = options.cases;
   // `submit tensorflow` is the prepared study of that name.
   const std::vector<std::string> known = StudyNames();
-  const std::string name = std::filesystem::path(options.study).filename().string();
+  const std::string name =
+      (std::filesystem::path(options.study) / "").parent_path().filename().string();
   if (!cases.GivesCases() && std::find(known.begin(), known.end(), name) != known.end()) {
     cases.study = name;
   }

@@ -110,6 +110,9 @@ int RunInference(InferenceOptions options) {
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   const Workload workload = MakeWorkload(options.workload, /*training=*/false);
   const std::vector<std::string> files = FilesOf(workload, options.output);
+  std::vector<std::string> given = InputFiles(options.workload.network, options.workload.weights);
+  for (const std::string& word : options.inputs) given.push_back(word.substr(word.find('=') + 1));
+  CheckOutputs(files, given);
   Plan& plan = *workload.plan;
   for (std::size_t i = 0; i < workload.inputs.size(); ++i) {
     const NpyArray& array = arrays.at(workload.inputs[i].name);

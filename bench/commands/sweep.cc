@@ -82,6 +82,14 @@ int RunSweepCommand(const SweepCommand& options) {
                       option, option));
     }
     plan = PlanOf(folder.before(), options.out);
+    // The index does not name the plug-ins: without theirs, its cases would be skipped for good.
+    for (const SweepAxis& axis : SweepAxes()) {
+      const auto values = plan.values.find(axis.key);
+      if (axis.choices.empty() || values == plan.values.end()) continue;
+      for (const std::string& value : values->second) {
+        CheckName("value for " + axis.option, value, axis.choices);
+      }
+    }
   }
   Progress progress(options.quiet);
   const std::string program = options.program.empty() ? OwnProgram() : options.program;

@@ -199,7 +199,10 @@ int RunTopdown(const TopdownOptions& options) {
   const TopdownTable& table = FindTopdownTable(options.cpu);
   const std::vector<CountReport> reports = ReadGroups(table, options);
   const bool groups = !options.group && reports[0].group;
-  const std::string json = ToJson(options.cpu, table, reports, groups).dump(2) + "\n";
+  const std::string json =
+      ToJson(options.cpu, table, reports, groups)
+          .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+      "\n";
   if (options.json == kStandardOutput) {
     WriteFileAtomically(*options.json, json);
     return 0;

@@ -147,6 +147,7 @@ void CheckOptions(const ProfileOptions& options) {
   StageTableOf(options);
   auto inputs = InputFiles(options.workload.network, options.workload.weights);
   inputs.push_back(ReplayedFile(options.counters));
+  inputs.push_back(options.energy);
   CheckOutputs(options.Outputs(), inputs);
 }
 

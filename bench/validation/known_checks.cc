@@ -114,6 +114,8 @@ Json KeyOfChecks(const WorkloadOptions& options, bool training) {
           {"variants", VariantsOf(options)},
           {"fallback", options.fallback},
           {"dtype", options.dtype},
+          {"classes", options.classes},
+          {"size", options.size},
           {"threads", ThreadsOf(options)},
           {"seed", options.seed},
           {"optimizer", options.optimizer},

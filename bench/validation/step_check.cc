@@ -206,7 +206,7 @@ StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
   const KnownChecks of_network = {cache, KeyOfChecks(options, training)};
   KnownChecks of_plan = of_network;
   if (!of_plan.key.is_null()) {
-    of_plan.key["plan"] = {
+    of_plan.key["of_plan"] = {
         {"input", input.ToString()}, {"data", options.data}, {"reorders", !in_plan}};
   }
   const auto check = [&](const WantedStages& wanted) { return CheckPlan(plan, wanted, of_plan); };

@@ -40,6 +40,13 @@ std::optional<ResolvedEvent> ResolveByLibpfm4(const std::string& name) {
       PFM_SUCCESS) {
     return std::nullopt;
   }
+  // Only the type and the code are kept, and events count user mode. So what needs another register
+  // (config1: FRONTEND_RETIRED, OFFCORE_RESPONSE) or another mode (":k") would have the count of
+  // another event.
+  if (attr.config1 != 0 || attr.config2 != 0 || attr.exclude_user != 0 ||
+      (attr.exclude_kernel == 0 && name.find(":k") != std::string::npos)) {
+    return std::nullopt;
+  }
   return ResolvedEvent{name, attr.type, attr.config, "libpfm4"};
 }
 

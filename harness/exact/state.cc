@@ -73,6 +73,7 @@ void Uncount(Context* c, std::uint64_t address, std::uint64_t end) {
   if (IsTeamRuntime(start)) {
     c->counts->openmp_instructions -= rest.instructions;
     c->counts->openmp_slow_instructions -= rest.slow_instructions;
+    c->counts->openmp_branches -= rest.conditional_branches + rest.indirect_branches;
   }
 }
 

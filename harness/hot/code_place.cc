@@ -84,7 +84,10 @@ std::vector<CodeSymbol> ReadPerfMap(std::string_view text) {
     if (!(fields >> std::hex >> symbol.start >> symbol.size)) continue;
     std::getline(fields >> std::ws, symbol.name);
     // (memory that was used again: the last entry holds)
-    std::erase_if(symbols, [&](const CodeSymbol& old) { return old.start == symbol.start; });
+    std::erase_if(symbols, [&](const CodeSymbol& old) {
+      return old.start == symbol.start ||
+             (old.start < symbol.start + symbol.size && symbol.start < old.start + old.size);
+    });
     if (!symbol.name.empty()) symbols.push_back(std::move(symbol));
   }
   Sort(symbols);

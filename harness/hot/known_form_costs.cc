@@ -26,6 +26,12 @@ bool IsCycles(const FormJson& value) {
   return value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= 0;
 }
 
+// Instructions that a core dispatches in a cycle.
+bool IsWidth(const FormJson& value) {
+  constexpr double kWidest = 32;
+  return IsCycles(value) && value.get<double>() > 0 && value.get<double>() <= kWidest;
+}
+
 FormJson CostJson(const FormCost& cost) {
   FormJson json = {{"units", cost.units}, {"alone", cost.alone}};
   if (cost.latency) json["latency"] = *cost.latency;
@@ -64,7 +70,7 @@ FormJson ParseFile(const std::optional<std::string>& text) {
 FormCosts CostsIn(const FormJson& file, const Cpu& cpu) {
   FormCosts costs;
   const FormJson own = file["cpus"].value(KeyOf(cpu), FormJson());
-  if (!own.is_object() || !IsCycles(own.value("dispatch_width", FormJson())) ||
+  if (!own.is_object() || !IsWidth(own.value("dispatch_width", FormJson())) ||
       !IsCycles(own.value("load", FormJson())) || !own.value("forms", FormJson()).is_object()) {
     return costs;
   }

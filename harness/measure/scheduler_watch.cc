@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -45,8 +46,12 @@ SchedulerWatch::SchedulerWatch(const std::filesystem::path& tasks) {
   for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
     const std::filesystem::path path = task.path() / "schedstat";
     const int account = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (account < 0) continue;  // the thread has ended
+    if (account < 0 && (errno == ENOENT || errno == ESRCH)) continue;  // the thread has ended
+    // Without the account of every thread, disturbed samples would count as undisturbed.
+    counts = counts && account >= 0;
+    if (account < 0) break;
     threads_.push_back({account, 0});
+    if (threads_.size() > kMostThreads) break;
     const std::optional<SchedulerTime> time = ReadAccount(account);
     // A kernel without CONFIG_SCHED_INFO shows zeros.
     counts = counts || (time && time->running > 0);

@@ -35,13 +35,16 @@ void SpanMarker::Add(std::int64_t iteration, bool brief) {
   KernelAccounts now = ReadKernelAccounts();
   Disturbance spent;
   AddSpent(accounts_, now, spent);
-  const double seconds = clock_.SecondsBetween(last_, clock_.now()).value_or(0);
   if (spent.machine_time && spent.machine_time->wanted > 0) {
     mark.stolen = static_cast<double>(spent.machine_time->stolen) /
                   static_cast<double>(spent.machine_time->wanted);
   }
   if (spent.throttled_seconds && *spent.throttled_seconds > 0) {
-    mark.throttled = *spent.throttled_seconds / (*spent.throttled_seconds + seconds);
+    // Both are sums: over the CPUs that were stopped, and over the threads that ran.
+    const double ran = spent.scheduler_time
+                           ? 1e-9 * static_cast<double>(spent.scheduler_time->running)
+                           : clock_.SecondsBetween(last_, clock_.now()).value_or(0);
+    mark.throttled = *spent.throttled_seconds / (*spent.throttled_seconds + ran);
   }
   if (options_.speeds) mark.speed = options_.speeds(brief);
   accounts_ = ReadKernelAccounts();

@@ -12,7 +12,9 @@ RelativeFit FitRelative(std::span<const RelativeTerms> rows) {
     v1 += v;
   }
   const double determinant = uu * vv - uv * uv;
-  const bool determined = determinant > 0;
+  // Rows that are proportional but for rounding have a determinant near 0.
+  const bool determined = determinant > 1e-12 * uu * vv;
+  if (!determined) return {0, vv > 0 ? v1 / vv : 0, false};
   const double x = (u1 * vv - v1 * uv) / determinant;
   const double y = (v1 * uu - u1 * uv) / determinant;
   if (!(x >= 0)) return {0, v1 / vv, determined};

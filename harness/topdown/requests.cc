@@ -64,6 +64,12 @@ class Collector {
                       "libpfm4 or sysfs; give its code as cpu/event=0x..,umask=0x../",
                       name, fmt::join(MetricNames(), ", ")));
     }
+    if (event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+                                              event->config == PERF_COUNT_SW_CPU_MIGRATIONS)) {
+      // These events count user mode, and switches happen in the kernel.
+      AddNote(name + ": every profile has context-switches and cpu-migrations");
+      return;
+    }
     Add({.event = *event, .needs = {.name = name}});
   }
 

@@ -220,7 +220,16 @@ CaseCheck CompareWithReference(const KernelProblem& problem, const Kernel& kerne
       in_eight_bits = InEightBits(expected.values, values, type);
     }
     const std::vector<double>& stored = in_eight_bits.empty() ? expected.values : in_eight_bits;
-    const double error = RelativeError(values, stored, 0.0, rounding);
+    // A result may be a small difference of large numbers, such as a normalized value.
+    double scale = 0;
+    if (expected.arg == Arg::kDst) {
+      scale = problem.op()->MagnitudeOfDst(problem.execution(), [&](Arg arg) {
+        const auto input = problem.inputs().find(arg);
+        if (input != problem.inputs().end()) return input->second;
+        return LoadValues(kernel.Find(arg)->desc, memory.at(arg), backend);
+      });
+    }
+    const double error = RelativeError(values, stored, scale, rounding);
     if (!(error <= check.error)) check.error = error;
     if (error <= check.tolerance) continue;
     check.agrees = false;
@@ -228,7 +237,7 @@ CaseCheck CompareWithReference(const KernelProblem& problem, const Kernel& kerne
         "{} differs from the reference by {:.3g} of its largest entry, {:.3g} allowed; its "
         "element {} is the first",
         NameOf(expected.arg), error, check.tolerance,
-        FirstWrongElement(values, stored, check.tolerance, 0.0, rounding, operand->desc.shape,
+        FirstWrongElement(values, stored, check.tolerance, scale, rounding, operand->desc.shape,
                           expected.elements));
   }
   if (std::string failure = TakeRunFailure(); !failure.empty()) {

@@ -43,7 +43,8 @@ std::int64_t LoggedOp::SumLength() const {
     if (operand.arg != Arg::kWeights && operand.arg != Arg::kDiffWeights) continue;
     const Shape& weights = operand.shape;
     if (primitive_.name == "matmul") return weights[weights.rank() - 2];
-    const bool grouped = static_cast<std::size_t>(weights.rank()) == primitive_.strides.size() + 3;
+    const bool grouped = primitive_.name != "inner_product" &&
+                         static_cast<std::size_t>(weights.rank()) == primitive_.strides.size() + 3;
     return weights.elements() / weights[0] / (grouped ? weights[1] : 1);
   }
   return 1;
@@ -60,16 +61,33 @@ Work LoggedOp::WorkOf(Pass pass, DataType type) const {
   const Execution execution{pass, execution_.training, type};
   std::int64_t results = 0;
   std::int64_t products = 0;  // results of a forward pass
+  std::int64_t pixels = 0;    // of src, without its channels
+  std::int64_t weights = 0;
   for (const Operand& operand : Operands(execution)) {
     if (operand.direction != Direction::kIn) results += operand.shape.elements();
     if (operand.arg == Arg::kDst || operand.arg == Arg::kDiffDst) {
       products = operand.shape.elements();
     }
+    if (operand.arg == Arg::kSrc || operand.arg == Arg::kDiffSrc) {
+      pixels = operand.shape.elements() / (operand.shape.rank() > 1 ? operand.shape[1] : 1);
+    }
+    if (operand.arg == Arg::kWeights || operand.arg == Arg::kDiffWeights) {
+      weights = operand.shape.elements();
+    }
   }
   if (primitive_.inner_dst.rank() > 0) products = primitive_.inner_dst.elements();
   if (IsProduct(primitive_)) work.macs = products * SumLength();
-  work.flops = 2 * work.macs + results * static_cast<std::int64_t>(primitive_.post_ops.size() +
-                                                                   (IsProduct(primitive_) ? 0 : 1));
+  // Each element of src meets all weights of its channel.
+  if (primitive_.name == "deconvolution") work.macs = pixels * weights;
+  std::int64_t operations = IsProduct(primitive_) || primitive_.name == "shuffle" ? 0 : 1;
+  for (const LoggedPostOp& one : primitive_.post_ops) {
+    if (one.kind == LoggedPostOp::Kind::kDepthwise) {
+      work.macs += 9 * results;  // a window of 3x3, the only one that is translated
+    } else {
+      ++operations;
+    }
+  }
+  work.flops = 2 * work.macs + results * operations;
   work.flops_without_padding = work.flops;
   work.bytes = CompulsoryBytes(*this, execution);
   return work;

@@ -37,6 +37,8 @@ Work SoftmaxCrossEntropyOp::WorkOf(Pass pass, DataType type) const {
 
 Work SoftmaxCrossEntropyOp::WorkIn(const Execution& execution) const {
   Work work = WorkOf(execution.pass, execution.type);
+  // Without a gradient there is none to scale.
+  if (!execution.training) work.flops = work.flops_without_padding = 4 * batch_ * classes_;
   work.bytes = CompulsoryBytes(*this, execution);
   return work;
 }

@@ -27,9 +27,11 @@ T RoundTo(double value) {
   if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(value);
   } else {
+    if (std::isnan(value)) return 0;
     const double low = static_cast<double>(std::numeric_limits<T>::lowest());
     const double high = static_cast<double>(std::numeric_limits<T>::max());
-    return static_cast<T>(std::nearbyint(std::clamp(value, low, high)));
+    if (value >= high) return std::numeric_limits<T>::max();  // (2^63 as a double has no int64)
+    return static_cast<T>(std::nearbyint(std::max(value, low)));
   }
 }
 

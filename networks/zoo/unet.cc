@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ ValueId AddConvPair(NetworkBuilder& net, const std::string& name, ValueId from,
 
 Graph BuildUNet(const NetworkSize& size) {
   constexpr int kLevels = 4;
+  // Each level halves the image, and a concatenation needs equal ones.
+  if (size.image[1] % 16 != 0 || size.image[2] % 16 != 0) {
+    throw std::invalid_argument("unet needs images whose sides are multiples of 16");
+  }
   NetworkBuilder net("unet", size);
   std::int64_t channels = 64;
   ValueId x = AddConvPair(net, "down0", net.input(), channels);

@@ -76,6 +76,19 @@ TEST(KernelCaseTest, AWrongResultDoesNotAgree) {
 }
 
 // The reference computes in f64. A result of 8 bits saturates, and is rounded to a whole number.
+// A normalized value is a difference of numbers that are much larger than it, here of two channels.
+TEST(KernelCaseTest, TheRoundingOfANormalizationIsAllowed) {
+  for (const std::string text : {"layernorm/256x2", "layernorm/2x2x5x7", "layernorm/16x2x8x8"}) {
+    for (const char* variant : {"onednn", "native"}) {
+      const KernelProblem problem(ParseProblem(text), {Pass::kForward, true, DataType::kF32});
+      auto made = KernelCase::Make(*FindVariant(variant), problem, 1);
+      if (std::holds_alternative<Refusal>(made)) continue;  // (oneDNN of four dimensions)
+      const CaseCheck check = std::get<std::unique_ptr<KernelCase>>(made)->Check(problem);
+      EXPECT_TRUE(check.agrees) << text << " " << variant << ": " << check.reason;
+    }
+  }
+}
+
 TEST(KernelCaseTest, AResultOf8BitsIsRoundedAndSaturates) {
   for (const std::string text :
        {"pool/averagen1c16h8w8r3s3u2v2p0q0", "hard_sigmoid/2x16x8x8", "batchnorm/2x16x8x8"}) {

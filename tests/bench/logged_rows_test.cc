@@ -180,6 +180,30 @@ TEST(LoggedRowsTest, EveryRowOfALogAgreesWithTheReference) {
   }
 }
 
+// Worked out by hand.
+TEST(LoggedRowsTest, ProductsAreCounted) {
+  const auto flops = [](const std::string& fields, Pass pass = Pass::kForward) {
+    return ProblemOfFields(fields).op->WorkOf(pass, DataType::kF32).flops;
+  };
+  // Each of the 2 x 32 x 14 x 14 elements of src meets 16 x 2 x 2 weights. (The bias adds no
+  // product.)
+  EXPECT_EQ(flops("deconvolution,jit:x,forward_training,src_f32::blocked:abcd:f0 "
+                  "wei_f32::blocked:abcd:f0 bia_f32::blocked:a:f0 dst_f32::blocked:abcd:f0,,"
+                  "alg:deconvolution_direct,"
+                  "mb2_ic32oc16_ih14oh28kh2sh2dh0ph0_iw14ow28kw2sw2dw0pw0"),
+            2 * (2 * 32 * 14 * 14) * (16 * 2 * 2));
+  EXPECT_EQ(flops("inner_product,jit:x,forward_inference,src_f32::blocked:abc:f0 "
+                  "wei_f32::blocked:abc:f0 bia_undef::undef::f0 dst_f32::blocked:ab:f0,,,"
+                  "mb2ic16iw8oc4"),
+            2 * 2 * 4 * (16 * 8));
+  // 1x1 to 32 channels, a function, and a 3x3 window for each result.
+  EXPECT_EQ(flops("convolution,jit:x,forward_inference,src_f32::blocked:abcd:f0 "
+                  "wei_f32::blocked:abcd:f0 bia_undef::undef::f0 dst_f32::blocked:abcd:f0,"
+                  "attr-post-ops:eltwise_tanh+dw:k3s1p1,alg:convolution_direct,"
+                  "mb1_ic16oc32_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0"),
+            (2 * 16 + 1 + 2 * 9) * 32 * 56 * 56);
+}
+
 // 4 images of 115 million multiply-accumulates: the reference computes one.
 TEST(LoggedRowsTest, OfALargeRowTheFirstImageIsChecked) {
   const TracedProblem traced = ProblemOfFields(

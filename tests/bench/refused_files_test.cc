@@ -104,13 +104,16 @@ TEST_F(RefusedFileTest, TheInputIsNotTheOutput) {
   ExpectRefused("profile cnn --counters replay:counts.json --json ./counts.json",
                 "it is also the input");
   folder_.Write("net.onnx", "x");
+  folder_.Write("meter.csv", "1000,10\n1001,10\n");
   for (const std::string command :
        {"malleable net.onnx --infer --json net.onnx",
         "malleable net.onnx --infer --steps 3 --json net.onnx", "scale net.onnx --json net.onnx",
         "corun --workload 'infer net.onnx' --json net.onnx",
         "cosched --curves counts.json --json counts.json", "export net.onnx ./net.onnx",
         "quantize net.onnx net.onnx", "step net.onnx --dump net.onnx",
-        "train net.onnx --save net.onnx"}) {
+        "train net.onnx --save net.onnx", "efficiency net.onnx --json net.onnx",
+        "corun --matrix 'net.onnx infer' --json net.onnx",
+        "profile cnn --energy meter.csv --csv meter.csv"}) {
     ExpectRefused(command, "it is also the input");
   }
   EXPECT_EQ(Contents(In("net.onnx")), "x");

@@ -311,11 +311,11 @@ TEST_F(TraceCommandTest, AnInterruptBeforeTheFirstPrimitiveIsStatus130) {
 // The program must not run on without topdnn.
 TEST_F(TraceCommandTest, TheProgramEndsWithTopdnn) {
   const Outcome outcome =
-      Run("(" + QuotedProgram() +
-          " trace --run -- sh -c 'echo $$ >pid; exec sleep 300' & topdnn=$!; "
-          "for i in $(seq 100); do [ -s pid ] && break; sleep 0.1; done; kill -9 $topdnn; "
-          "for i in $(seq 100); do kill -0 $(cat pid) 2>/dev/null || { echo gone; break; }; "
-          "sleep 0.1; done)");
+      Run("{ " + QuotedProgram() +
+          " trace --run -- sh -c 'echo $$ >pid; exec sleep 60' >log 2>&1 & }; "
+          "for i in $(seq 100); do [ -s pid ] && break; sleep 0.1; done; kill -9 $!; "
+          "for i in $(seq 50); do kill -0 $(cat pid) 2>/dev/null || { echo gone; break; }; "
+          "sleep 0.1; done; kill $(cat pid) 2>/dev/null");
   EXPECT_THAT(outcome.output, HasSubstr("gone"));
 }
 

@@ -32,6 +32,13 @@ TEST(PerfMap, ReadsLinesAndKeepsTheLastOfAnAddress) {
   EXPECT_EQ(symbols[1].name, "jit b");
 }
 
+TEST(PerfMap, ALaterEntryReplacesTheCodeThatItOverlaps) {
+  const auto symbols = ReadPerfMap("1100 100 old\n3000 100 other\n1000 1000 new\n");
+  ASSERT_EQ(symbols.size(), 2U);
+  EXPECT_EQ(symbols[0].name, "new");
+  EXPECT_EQ(symbols[1].name, "other");
+}
+
 TEST(CodePlaces, NamesGeneratedCode) {
   CodePlaces places(ReadPerfMap("10000 40 jit_uni_pool_kernel\n"));
   EXPECT_EQ(places.Of(0x10004), "JIT jit_uni_pool_kernel+0x4");

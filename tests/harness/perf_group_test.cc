@@ -154,6 +154,11 @@ TEST(PerfEvent, AScopeSetsThreadCpuAndModes) {
 TEST(PerfEvent, RawCodesAndAbsentNames) {
   EXPECT_EQ(ResolveEvent("NO_SUCH_EVENT", 0x10E, "/nonexistent")->by, "raw");
   EXPECT_FALSE(ResolveEvent("NO_SUCH_EVENT", std::nullopt, "/nonexistent").has_value());
+  // Events count user mode: a count of another mode would be wrong under this name.
+  EXPECT_TRUE(ResolveEvent("PERF_COUNT_HW_CPU_CYCLES", std::nullopt, "/nonexistent").has_value());
+  for (const char* other : {"PERF_COUNT_HW_CPU_CYCLES:k", "PERF_COUNT_HW_CPU_CYCLES:u:k"}) {
+    EXPECT_FALSE(ResolveEvent(other, std::nullopt, "/nonexistent").has_value()) << other;
+  }
 }
 
 }  // namespace

@@ -125,6 +125,7 @@ RunsByCase CasesOfSweep(const ResultFile& sweep, const char* side,
       continue;
     }
     ComparedRun run = RunOfProfile(ReadSweepCase(sweep.path, file).json);
+    run.isa = TextAt(json, "isa");
     auto found = cases.begin();
     while (found != cases.end() && found->first != name) ++found;
     if (found == cases.end()) found = cases.insert(found, {name, {}});
@@ -161,7 +162,7 @@ std::vector<ComparedRun> RunsOfBenchmarks(const ResultFile& file) {
     if (name.empty()) name = TextAt(row, "name");
     const bool aggregate = TextAt(row, "run_type") == "aggregate";
     if (aggregate && TextAt(row, "aggregate_name") != "median") continue;
-    if (row.value("error_occurred", false) || !row.contains("real_time")) continue;
+    if (row.value("error_occurred", Json()) == true || !row.contains("real_time")) continue;
     const auto time = TimeOf(row["real_time"]);
     if (!time) continue;
     if (!repetitions.contains(name)) order.push_back(name);

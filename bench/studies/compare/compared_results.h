@@ -44,6 +44,7 @@ struct StageTimes {
 
 struct ComparedRun {
   std::string command{};           // that measured it; empty: not known
+  std::string isa{};               // of a sweep's case, which its command does not have
   nlohmann::ordered_json about{};  // the result without its stages: machine, network, batch, ...
   std::vector<StageTimes> stages{};
   std::vector<StageTimes> step{};  // one, or none

@@ -23,7 +23,7 @@ namespace {
 
 // The options of `profile` that name a file it writes.
 std::set<std::string> OutputOptions() {
-  std::set<std::string> options = {"--record", "--store"};
+  std::set<std::string> options = {"--record", "--store", "--export", "--exact-baseline"};
   for (const FileReport& file : FileReports()) options.insert("--" + file.name);
   return options;
 }
@@ -34,12 +34,14 @@ struct Side {
   std::string program;
   std::vector<std::string> arguments;
   std::vector<ComparedRun> runs;
+  std::string isa;
 };
 
 ComparedRun RunOnce(const Side& side, const std::filesystem::path& folder) {
   constexpr double kMostSeconds = 24 * 3600;
   ChildProgram child;
   child.arguments = {side.program};
+  child.environment = EnvironmentOfIsa(side.isa);
   child.arguments.insert(child.arguments.end(), side.arguments.begin(), side.arguments.end());
   const std::string json = folder / "profile.json";
   child.arguments.insert(child.arguments.end(), {"--json", json});
@@ -111,11 +113,13 @@ void Rerun(const RerunOptions& options, ComparedResults& results) {
     Side a{"A",
            options.program_a.empty() ? self : options.program_a,
            ArgumentsOfSide(both.a.front().command, "A", options.program_a.empty()),
-           {}};
+           {},
+           both.a.front().isa};
     Side b{"B",
            options.program_b.empty() ? self : options.program_b,
            ArgumentsOfSide(both.b.front().command, "B", options.program_b.empty()),
-           {}};
+           {},
+           both.b.front().isa};
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
       const bool a_first = repeat % 2 == 0;
       for (Side* side : {a_first ? &a : &b, a_first ? &b : &a}) {

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -144,6 +145,18 @@ ChildOutcome RunChild(const ChildProgram& program) {
     outcome.status = WEXITSTATUS(status);
   }
   return outcome;
+}
+
+std::vector<std::pair<std::string, std::string>> EnvironmentOfIsa(const std::string& isa) {
+  // oneDNN's names (its documentation, "CPU dispatcher control").
+  static const std::map<std::string, std::string> names = {{"sse41", "SSE41"},
+                                                           {"avx2", "AVX2"},
+                                                           {"avx512", "AVX512_CORE"},
+                                                           {"avx512_bf16", "AVX512_CORE_BF16"},
+                                                           {"amx", "AVX512_CORE_AMX"}};
+  const auto known = names.find(isa);
+  if (known == names.end()) return {};
+  return {{"DNNL_MAX_CPU_ISA", known->second}};
 }
 
 std::string OwnProgram() { return std::filesystem::read_symlink("/proc/self/exe").string(); }

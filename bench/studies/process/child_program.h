@@ -37,6 +37,10 @@ struct ChildOutcome {
 // std::system_error if no process can be started or the log cannot be written.
 ChildOutcome RunChild(const ChildProgram& program);
 
+// What limits oneDNN in a child to this ISA, such as "avx2". Empty for "any" and for an unknown
+// one.
+std::vector<std::pair<std::string, std::string>> EnvironmentOfIsa(const std::string& isa);
+
 // Starts the program and returns its process number; `most_seconds` and `cancel` are not used. The
 // caller must wait for it. Throws as RunChild.
 pid_t StartChild(const ChildProgram& program);

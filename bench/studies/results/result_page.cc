@@ -23,9 +23,10 @@ Json SweepData(const Json& sweep) {
   data["cases"] = Json::array();
   for (const Json& one : ObjectsIn(sweep, "cases")) {
     Json kept = Members(
-        one, std::array{"id",      "network",  "mode",       "batch",  "dtype", "backend",
-                        "threads", "prefetch", "placement",  "regime", "isa",   "status",
-                        "reason",  "compute",  "input_wait", "other",  "means", "images_per_second",
+        one, std::array{"id",      "network",    "mode",     "batch",     "dtype",
+                        "backend", "threads",    "prefetch", "placement", "regime",
+                        "isa",     "plan",       "repeat",   "status",    "reason",
+                        "compute", "input_wait", "other",    "means",     "images_per_second",
                         "file",    "command"});
     const Json& step = MemberOrNull(one, "step");
     kept["step"] = step.is_object() ? Members(step, std::array{"mean", "ci95"}) : Rounded(step);

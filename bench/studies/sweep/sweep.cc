@@ -52,7 +52,7 @@ class SweepRun {
     if (!folder.before().is_null()) {
       index_["cases"] = FinishedRows(plan, folder.before().at("cases"), folder.PathOf(""));
     }
-    for (const Json& row : index_["cases"]) finished_.insert(row.value("id", ""));
+    for (const Json& row : index_["cases"]) finished_.insert(TextAt(row, "id"));
   }
 
   Json Run() {
@@ -204,7 +204,7 @@ Json FinishedRows(const SweepPlan& plan, const Json& rows, const std::string& fo
   std::map<std::string, Json> by_id;
   Json finished = Json::array();
   for (const Json& row : rows) {
-    if (by_id.emplace(row.value("id", ""), row).second) finished.push_back(row);
+    if (by_id.emplace(TextAt(row, "id"), row).second) finished.push_back(row);
   }
   for (const SweepCase& one : CasesOf(plan)) {
     const std::string id = IdOf(one, plan.settings);
@@ -248,7 +248,7 @@ int ExitStatusOf(const std::vector<const Json*>& indices) {
   bool wrong = false;
   for (const Json* index : indices) {
     for (const Json& row : index->at("cases")) {
-      const std::string status = row.value("status", "");
+      const std::string status = TextAt(row, "status");
       const bool good = IsMeasured(status);
       measured = measured || good;
       wrong = wrong || (!good && status != "SKIPPED");

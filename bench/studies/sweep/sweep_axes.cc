@@ -119,8 +119,9 @@ const std::vector<SweepAxis>& SweepAxes() {
 
 std::vector<std::string> ParseAxis(const SweepAxis& axis, const std::string& values) {
   std::vector<std::string> parsed;
-  for (const std::string& value : SplitAtCommas(values)) {
+  for (std::string value : SplitAtCommas(values)) {
     CheckValue(axis, value);
+    if (axis.number) value = fmt::format("{}", std::stoll(value));  // "01" is 1
     if (std::find(parsed.begin(), parsed.end(), value) != parsed.end()) {
       throw UsageError(fmt::format("{} {}: has {} twice: give it once, and --repeats for more runs",
                                    axis.option, values, value));

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "bench/formats/checksum.h"
+#include "bench/studies/process/child_program.h"
 #include "networks/planning/plan_rules.h"
 
 namespace topdnn {
@@ -13,16 +14,6 @@ namespace topdnn {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// oneDNN's names for the values of the axis "isa" (its documentation, "CPU dispatcher control").
-const CaseValues& IsaNames() {
-  static const CaseValues names = {{"sse41", "SSE41"},
-                                   {"avx2", "AVX2"},
-                                   {"avx512", "AVX512_CORE"},
-                                   {"avx512_bf16", "AVX512_CORE_BF16"},
-                                   {"amx", "AVX512_CORE_AMX"}};
-  return names;
-}
 
 // Fisher-Yates, since std::shuffle may differ between implementations.
 void Shuffle(std::mt19937_64& random, std::vector<CaseValues>& cases) {
@@ -97,9 +88,7 @@ std::vector<std::string> ArgumentsOf(const SweepCase& one, const CaseSettings& s
 }
 
 std::vector<std::pair<std::string, std::string>> EnvironmentOf(const SweepCase& one) {
-  const std::string& isa = one.values.at("isa");
-  if (isa == "any") return {};
-  return {{"DNNL_MAX_CPU_ISA", IsaNames().at(isa)}};
+  return EnvironmentOfIsa(one.values.at("isa"));
 }
 
 Json RowOf(const SweepCase& one, const CaseSettings& settings) {

@@ -46,7 +46,9 @@ std::string IntervalText(const Json& row) {
   const auto step = row.find("step");
   if (step == row.end() || !step->is_object()) return "";
   const Json ci95 = step->value("ci95", Json());
-  if (!ci95.is_array() || ci95.size() != 2) return "n/a";
+  if (!ci95.is_array() || ci95.size() != 2 || !ci95[0].is_number() || !ci95[1].is_number()) {
+    return "n/a";
+  }
   return fmt::format("{}-{}", ThreeDigits(ci95[0].get<double>() * kMs),
                      ThreeDigits(ci95[1].get<double>() * kMs));
 }

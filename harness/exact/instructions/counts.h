@@ -74,7 +74,6 @@ struct ExactCounts : Tally {
   std::uint64_t branches_taken() const {
     return conditional_taken + unconditional_branches + indirect_branches;
   }
-  std::uint64_t branches_not_taken() const { return conditional_branches - conditional_taken; }
   // Floating-point operations of all vector lanes, dot products and tiles.
   std::uint64_t flops() const;
 };

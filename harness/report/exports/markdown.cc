@@ -112,6 +112,7 @@ std::string TableText(const Report& report) {
 
 std::string NotesText(const Report& report) {
   std::string items;
+  for (const std::string& warning : report.warnings) items += Items(OneLine(warning));
   if (report.partial) items += "- partial: interrupted, stages are missing\n";
   std::size_t others = 0;
   for (const Note& note : report.notes) {

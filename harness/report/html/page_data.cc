@@ -136,6 +136,7 @@ Json ProfileData(const Json& profile) {
   Json data = {{"kind", "profile"}, {"subject", SubjectOf(profile)}};
   data.update(Members(profile, std::array{"command", "partial", "remainder_seconds"}));
   data["notes"] = TextsIn(profile, "notes");
+  data["warnings"] = TextsIn(profile, "warnings");
   data["groups"] = Rounded(ObjectsIn(profile, "groups"));
   data["memory"] = ObjectIn(profile, "memory");
   data["machine"] = MachineData(ObjectIn(profile, "machine"), threads);

@@ -22,7 +22,7 @@ function caseFacts(one) {
 function caseDetails(one) {
   const settings = [
     'network', 'mode', 'batch', 'dtype', 'backend', 'threads', 'prefetch', 'placement', 'regime',
-    'isa', 'file'
+    'isa', 'plan', 'repeat', 'file'
   ];
   return html(
       'div', {class: 'details'},

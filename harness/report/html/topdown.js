@@ -19,7 +19,7 @@ const TOPDOWN_KINDS = {
   topdown: [
     'measured',
     'Shares of the pipeline slots, read from the counters (level 1). A gap is ' +
-        'a node that was not counted.'
+        'a node that was not counted, or the slots of the other hardware thread (SMT contention).'
   ],
   topdown_experiment: [
     'by experiment',

@@ -87,6 +87,7 @@ function profileVerdict(profile, view) {
                     .map(([key, value]) => `${key} ${value}`)
                     .join(', ');
   const warnings = [
+    ...(profile.warnings ?? []),
     profile.partial ? 'The run was interrupted: some stages are missing.' : null,
     ...otherVerdicts(profile),
     ...(profile.machine?.doubts ?? []),

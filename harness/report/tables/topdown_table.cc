@@ -24,13 +24,14 @@ constexpr std::array kColumns = {
     NodeColumn{"backend", "Backend_Bound"},   NodeColumn{"retiring", "Retiring"},
     NodeColumn{"memory", "Memory_Bound"},     NodeColumn{"core", "Core_Bound"}};
 
-// The nodes of cores that count stalled cycles instead of slots.
+// The nodes of cores that count stalled cycles instead of slots, and the slots of the other
+// hardware thread.
 std::vector<std::string> StalledNodes(const Report& report) {
   std::vector<std::string> nodes;
   for (const Record& stage : report.stages) {
     if (!stage.topdown) continue;
     for (const auto& [name, value] : *stage.topdown) {
-      if (name.starts_with("Stalled_") &&
+      if ((name.starts_with("Stalled_") || name == "SMT_Contention") &&
           std::find(nodes.begin(), nodes.end(), name) == nodes.end()) {
         nodes.push_back(name);
       }
