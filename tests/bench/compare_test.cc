@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -488,6 +490,27 @@ TEST_F(CompareTest, RunsBothCommandsAgain) {
       {"compare", profile, profile, "--rerun", "--program-b", "/bin/false", "--repeats", "2"});
   EXPECT_EQ(failed.exit_status, kExitNothing) << failed.output;
   EXPECT_THAT(failed.output, HasSubstr("a run of B ended with status 1"));
+}
+
+// The ISA of a sweep's case is not in its command.
+TEST_F(CompareTest, RunsTheCasesOfASweepAgainWithTheirIsa) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "oneDNN limits its ISA on x86 alone";
+#endif
+  const std::string sweep = Path("sweep");
+  const Outcome swept = RunProgram({"sweep", "--networks", "lenet5", "--modes", "infer", "--batch",
+                                    "2", "--isa", "sse41", "--seconds", "0.05", "--out", sweep});
+  ASSERT_EQ(swept.exit_status, kExitGood) << swept.output;
+  const std::string program = Path("program");
+  std::ofstream(program) << "#!/bin/sh\necho isa $DNNL_MAX_CPU_ISA >>" << Path("log") << "\nexec "
+                         << QuotedProgram() << " \"$@\" --no-experiments\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const Outcome outcome = RunProgram({"compare", sweep, sweep, "--rerun", "--repeats", "2",
+                                      "--program-a", program, "--program-b", program});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  std::ifstream log(Path("log"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(log), {}),
+            "isa SSE41\nisa SSE41\nisa SSE41\nisa SSE41\n");
 }
 
 }  // namespace

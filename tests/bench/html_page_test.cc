@@ -65,6 +65,13 @@ TEST(HtmlPageTest, ThePolicyHasTheHashesOfTheScriptAndTheStyle) {
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
 }
 
+TEST(HtmlPageTest, HasTheWarningsOfTheRun) {
+  nlohmann::ordered_json profile = SampleProfile();
+  profile["warnings"] = {"nothing counts cycles here"};
+  const nlohmann::json data = DataOf(PageOf(profile));
+  EXPECT_NE(data.dump().find("nothing counts cycles here"), std::string::npos);
+}
+
 TEST(HtmlPageTest, DataContainsNoTag) {
   const std::string data = DataText(PageOf(HostileProfile()));
   EXPECT_EQ(data.find('<'), std::string::npos);

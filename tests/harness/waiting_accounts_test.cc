@@ -58,6 +58,15 @@ TEST(SchedulerWatchTest, AKernelWithoutAccountsHasNone) {
   EXPECT_FALSE(SchedulerWatch(folder.path() / "none").works());
 }
 
+// As with a full table of descriptors: the waiting of some threads would be missing.
+TEST(SchedulerWatchTest, AnAccountThatCannotBeReadLeavesNone) {
+  const TestFolder folder;
+  WriteAccount(folder.path(), "11", "1000 7000 3");
+  std::filesystem::create_directories(folder.path() / "12");
+  std::filesystem::create_symlink("schedstat", folder.path() / "12" / "schedstat");
+  EXPECT_FALSE(SchedulerWatch(folder.path()).works());
+}
+
 // Two threads on one CPU: each waits while the other runs.
 TEST(SchedulerWatchTest, SeesAThreadThatSharesItsCpu) {
   cpu_set_t allowed;
