@@ -76,12 +76,6 @@ bool Handle(int signal, void (*handler)(int)) {
   return sigaction(signal, &action, nullptr) == 0;
 }
 
-// A shell starts a program in the background with SIGINT ignored.
-bool IsIgnored(int signal) {
-  struct sigaction present = {};
-  return sigaction(signal, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
-}
-
 void CreateEndTimer() {
   sigevent event = {};
   event.sigev_notify = SIGEV_THREAD_ID;
@@ -95,8 +89,7 @@ bool Install() {
     CreateEndTimer();
     pthread_atfork(nullptr, nullptr, CreateEndTimer);  // a fork does not inherit timers
   }
-  return (IsIgnored(SIGINT) || Handle(SIGINT, OnInterrupt)) &&
-         (IsIgnored(SIGTERM) || Handle(SIGTERM, OnInterrupt));
+  return Handle(SIGINT, OnInterrupt) && Handle(SIGTERM, OnInterrupt);
 }
 
 }  // namespace
@@ -105,6 +98,7 @@ void EndOnInterrupt() {
   UseSeparateStack();
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction before = {};
+    // (a shell starts a program in the background with SIGINT ignored)
     const bool usual = sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL;
     if (usual) Handle(signal, EndAtOnce);
   }

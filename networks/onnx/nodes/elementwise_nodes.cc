@@ -208,17 +208,17 @@ void ImportClip(NodeImport& node) {
       return;
     }
   }
-  // An integer of the result is one of the operand or a bound.
   if (value.type != kOnnxFloat) {
-    CheckExactInF32(by_input && node.Has(1) ? node.ConstantAt(1).type : DataType::kF32,
-                    by_input && node.Has(1) ? ValuesOf(node.ConstantAt(1)) : std::vector<double>{});
-    const double bounds = std::max(std::abs(lowest == -kInfinity ? 0 : lowest),
-                                   std::abs(highest == kInfinity ? 0 : highest));
-    if (value.most) {
-      value.most = std::max<double>(*value.most, bounds);
-    } else if (lowest != -kInfinity && highest != kInfinity) {
-      value.most = bounds;
+    if (by_input && node.Has(1)) {
+      const ModelTensor& bound = node.ConstantAt(1);
+      CheckExactInF32(bound.type, ValuesOf(bound));
     }
+    // The result lies between the operand's limits as they are clipped.
+    const double least = static_cast<double>(lowest), largest = static_cast<double>(highest);
+    const double limit = value.most.value_or(static_cast<double>(kInfinity));
+    const double most = std::max(std::abs(std::min(std::max(-limit, least), largest)),
+                                 std::abs(std::min(std::max(limit, least), largest)));
+    if (std::isfinite(most)) value.most = most;
   }
   ImportElementwise(node, std::move(value), [&](const Shape& shape) -> std::shared_ptr<const Op> {
     if (lowest == 0 && highest == kInfinity) return std::make_shared<ReluOp>(shape);
