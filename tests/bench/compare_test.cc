@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "bench/command_line/command_words.h"
 #include "bench/studies/compare/compared_results.h"
 #include "bench/studies/compare/rerun.h"
 #include "tests/bench/profile_json.h"
@@ -452,23 +451,6 @@ TEST(ComparedResultsTest, TheSpreadOfAStageDependsOnItsBytes) {
                                      kSpreadOfMovedData, kSpreadOfArithmetic));
   profile.erase("machine");
   EXPECT_EQ(spreads()[0], kSpreadOfMovedData);
-}
-
-TEST(CommandWordsTest, WordsSurviveTheJourney) {
-  const std::vector<std::string> words = {"topdnn", "", "a b", "it's", "$(x)", "\\", "--x=1", "*"};
-  EXPECT_EQ(SplitWords(JoinedWords(words)), words);
-  EXPECT_EQ(JoinedWords({"profile", "cnn", "--json", "a/b.json"}), "profile cnn --json a/b.json");
-  EXPECT_EQ(RunShell("printf '%s\\n' " + JoinedWords({"a b", "it's", "$(x)"})).output,
-            "a b\nit's\n$(x)\n");
-  EXPECT_FALSE(SplitWords("a 'b"));
-}
-
-TEST(CommandWordsTest, AListKeepsItsEmptyParts) {
-  using Parts = std::vector<std::string>;
-  EXPECT_EQ(SplitAtCommas(""), Parts{});
-  EXPECT_EQ(SplitAtCommas("a"), Parts({"a"}));
-  EXPECT_EQ(SplitAtCommas("a,b c,"), Parts({"a", "b c", ""}));
-  EXPECT_EQ(SplitAtCommas(",,"), Parts({"", "", ""}));
 }
 
 TEST_F(CompareTest, RunsBothCommandsAgain) {
