@@ -297,7 +297,7 @@ TEST_F(TraceCommandTest, AnIgnoredSignalOfChildrenDoesNotMatter) {
       "signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
       "os.execvp(sys.argv[1], sys.argv[1:])' ";
   const Outcome failed =
-      Run(ignoring + BoundedProgram() + " trace --run --read-only -- sh -c 'cat a.log; exit 7'");
+      Run(ignoring + QuotedProgram() + " trace --run --read-only -- sh -c 'cat a.log; exit 7'");
   EXPECT_EQ(failed.exit_status, kExitWrong) << failed.output;
   EXPECT_THAT(failed.output, HasSubstr("topdnn: sh ended with status 7"));
 }
