@@ -47,9 +47,10 @@ SchedulerWatch::SchedulerWatch(const std::filesystem::path& tasks) {
     const std::filesystem::path path = task.path() / "schedstat";
     const int account = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (account < 0 && (errno == ENOENT || errno == ESRCH)) continue;  // the thread has ended
-    // Without the account of every thread, disturbed samples would count as undisturbed.
-    counts = counts && account >= 0;
-    if (account < 0) break;
+    if (account < 0) {  // without this account, disturbed samples would count as undisturbed
+      counts = false;
+      break;
+    }
     threads_.push_back({account, 0});
     if (threads_.size() > kMostThreads) break;
     const std::optional<SchedulerTime> time = ReadAccount(account);
