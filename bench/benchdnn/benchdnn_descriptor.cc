@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "harness/text/one_line.h"
+#include "harness/text/parse_number.h"
 #include "kernels/op/window.h"
 
 namespace topdnn {
@@ -246,11 +247,8 @@ constexpr std::string_view kLogWindow = "ioksdp";
 }  // namespace
 
 std::optional<std::int64_t> ParseExtent(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (number < 0 || number > kMostExtent) return std::nullopt;
-  return number;
+  const auto number = ParseNumber<std::int64_t>(text);
+  return number >= 0 && number <= kMostExtent ? number : std::nullopt;
 }
 
 std::int64_t ResultExtent(const WindowExtents& e, std::int64_t padding) {

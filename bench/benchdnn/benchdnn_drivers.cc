@@ -178,6 +178,9 @@ TraceRow BenchdnnRow(const BenchdnnDriver& driver, const BenchdnnChoice& choice,
     row.prop_kind = "undef";
     row.problem = OneLine(problem);
   }
+  if (row.prop_kind == "backward" && driver.name != "bnorm") {
+    throw BenchdnnError("--dir=BWD_DW is a direction of --bnorm; use BWD_D, BWD_W or BWD_WB");
+  }
   row.primitive = driver.primitive;
   row.engine = "cpu";
   row.count = 1;

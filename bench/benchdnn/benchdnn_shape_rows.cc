@@ -8,7 +8,9 @@
 #include "bench/benchdnn/benchdnn_descriptor.h"
 #include "bench/benchdnn/benchdnn_rows.h"
 #include "harness/text/one_line.h"
+#include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 
@@ -30,8 +32,8 @@ std::vector<std::vector<std::int64_t>> ShapesOf(const BenchdnnChoice& choice, st
   auto shapes = ParseShapes(text, mb == choice.end() ? 0 : MinibatchOf(choice));
   if (shapes.size() < least || shapes.size() > most) {
     throw BenchdnnError(
-        fmt::format("the problem '{}' has {} shape{}; this driver takes {}", OneLine(text),
-                    shapes.size(), shapes.size() == 1 ? "" : "s",
+        fmt::format("the problem '{}' has {}; this driver takes {}", OneLine(text),
+                    CountText(std::ssize(shapes), "shape"),
                     most == least ? fmt::format("{}", least) : fmt::format("{} or more", least)));
   }
   return shapes;
@@ -58,6 +60,15 @@ TracedTensor ResultTensor(const BenchdnnChoice& choice, std::string_view first_t
                   tag == "undef" ? first_tag : std::string_view(tag), rank);
 }
 
+int MaskOf(std::string_view text) {
+  const auto mask = ParseNumber<int>(text);
+  if (!(mask >= 0)) {
+    throw BenchdnnError(fmt::format(
+        "--bia_mask={} is no mask; use the sum of 1 for rows and 2 for columns", OneLine(text)));
+  }
+  return *mask;
+}
+
 }  // namespace
 
 TraceRow MatmulRow(const BenchdnnChoice& choice, std::string_view text) {
@@ -71,6 +82,7 @@ TraceRow MatmulRow(const BenchdnnChoice& choice, std::string_view text) {
                  TensorOf("wei", types[1], At(choice, "wtag"), rank),
                  TensorOf("bia", ParseTypes(bias, 1).front(), "abx", rank),
                  TensorOf("dst", types[2], At(choice, "dtag"), rank)};
+  row.tensors[2].mask = BiasMask(MaskOf(At(choice, "bia_mask")), static_cast<std::size_t>(rank));
   AddUnsupported(choice, {"runtime_dims_masks", "strides", "encoding"}, row);
   return row;
 }

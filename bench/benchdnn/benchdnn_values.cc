@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <iterator>
-#include <system_error>
 
 #include "bench/benchdnn/benchdnn_descriptor.h"
 #include "bench/log/read/function_names.h"
 #include "harness/text/one_line.h"
+#include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"
 
 namespace topdnn {
@@ -241,9 +240,8 @@ std::string ReductionAlgorithm(std::string_view text) {
 }
 
 const std::string& NumberText(std::string_view name, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+  const auto value = ParseNumber<double>(text);
+  if (!value || !std::isfinite(*value)) {
     RefuseValue("a number", text, fmt::format("write --{}=0.5", name));
   }
   return text;

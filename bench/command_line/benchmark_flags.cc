@@ -5,16 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/nearest.h"
 #include "harness/report/exports/csv.h"
+#include "harness/text/parse_number.h"
 
 namespace topdnn {
 
@@ -65,12 +64,10 @@ bool IsOneOf(const std::string& value, std::string_view choices) {
 }
 
 void CheckNumber(const Flag& flag, const std::string& value, const std::string& given) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const auto number = ParseNumber<double>(value);
   const bool whole = flag.kind == Kind::kWhole;
-  const bool good = error == std::errc{} && end == value.data() + value.size() &&
-                    number >= flag.least && number <= flag.most &&
-                    (!whole || number == std::floor(number));
+  const bool good =
+      number >= flag.least && number <= flag.most && (!whole || *number == std::floor(*number));
   if (good) return;
   Refuse(given, fmt::format("must be a {} from {:g} to {:g}",
                             whole ? "whole number" : "number of seconds", flag.least, flag.most));

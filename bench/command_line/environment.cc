@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string_view>
 
 #include "bench/command_line/command.h"
+#include "harness/text/parse_number.h"
 
 namespace topdnn {
 
@@ -16,14 +16,12 @@ double SecondsInEnvironment(const char* variable, double otherwise) {
   const char* const given = std::getenv(variable);
   if (given == nullptr) return otherwise;
   const std::string_view text = given;
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= kLeast) ||
-      seconds > kMost) {
+  const auto seconds = ParseNumber<double>(text);
+  if (!(seconds >= kLeast && seconds <= kMost)) {
     throw UsageError(fmt::format("{}={}: must be a number of seconds from {} to {}", variable, text,
                                  kLeast, kMost));
   }
-  return seconds;
+  return *seconds;
 }
 
 }  // namespace topdnn

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
@@ -11,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "bench/command_line/command.h"
@@ -27,6 +25,7 @@
 #include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
 #include "harness/text/one_line.h"
+#include "harness/text/parse_number.h"
 #include "harness/text/style.h"
 
 namespace topdnn {
@@ -78,16 +77,15 @@ void MeasureAgain(const CompareOptions& options, ComparedResults& results) {
 std::optional<double> FractionOf(const std::string& option,
                                  const std::optional<std::string>& percent) {
   if (!percent) return std::nullopt;
-  const bool sign = percent->ends_with('%');
-  const char* const end = percent->data() + percent->size() - (sign ? 1 : 0);
-  double value = 0;
-  const auto [stop, error] = std::from_chars(percent->data(), end, value);
+  std::string_view number = *percent;
+  if (number.ends_with('%')) number.remove_suffix(1);
+  const auto value = ParseNumber<double>(number);
   constexpr double kMost = 1e6;
-  if (error != std::errc{} || stop != end || !(value >= 0 && value <= kMost)) {
+  if (!(value >= 0 && value <= kMost)) {
     throw UsageError(
         fmt::format("{} {}: must be a percentage of 0 or more, such as 3%", option, *percent));
   }
-  return value / 100;
+  return *value / 100;
 }
 
 std::string LimitOption(const std::string& count) { return "--fail-above-" + count; }

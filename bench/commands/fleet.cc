@@ -27,6 +27,7 @@
 #include "harness/report/json.h"
 #include "harness/text/one_line.h"
 #include "harness/text/style.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 
@@ -103,8 +104,8 @@ int Submit(const FleetCommand& options) {
     throw;
   }
   for (const Submission& one : submissions) {
-    fmt::print("job {}: {} task{} on {}\n", one.job, one.sets.size(),
-               one.sets.size() == 1 ? "" : "s", one.kind.name);
+    fmt::print("job {}: {} on {}\n", one.job, CountText(std::ssize(one.sets), "task"),
+               one.kind.name);
   }
   if (submissions.empty()) fmt::print("every task is complete, waits or runs\n");
   return kExitGood;

@@ -193,8 +193,20 @@ std::vector<CountReport> ReadGroups(const TopdownTable& table, const TopdownOpti
   return reports;
 }
 
+bool HasNodes(const CountReport& report) {
+  const TopdownResult& result = report.whole.result;
+  for (const auto* values :
+       {&result.level1, &result.level2, &result.level3, &result.level4, &result.instead}) {
+    for (const auto& [name, value] : *values) {
+      if (value) return true;
+    }
+  }
+  return false;
+}
+
 // Prints the table, and writes the JSON if a file is given ("-": to standard output, instead of the
-// table). Throws TopdownError for an unknown CPU or bad input.
+// table). kExitNothing if the counts give no node. Throws TopdownError for an unknown CPU or bad
+// input.
 int RunTopdown(const TopdownOptions& options) {
   const TopdownTable& table = FindTopdownTable(options.cpu);
   const std::vector<CountReport> reports = ReadGroups(table, options);
@@ -203,9 +215,11 @@ int RunTopdown(const TopdownOptions& options) {
       ToJson(options.cpu, table, reports, groups)
           .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
       "\n";
+  const int status =
+      std::any_of(reports.begin(), reports.end(), HasNodes) ? kExitGood : kExitNothing;
   if (options.json == kStandardOutput) {
     WriteFileAtomically(*options.json, json);
-    return 0;
+    return status;
   }
   const Style style = DetectStyle(stdout);
   std::string text = fmt::format("Top-Down of {} ({}; {})\n", options.cpu,
@@ -213,7 +227,7 @@ int RunTopdown(const TopdownOptions& options) {
   for (const CountReport& report : reports) text += ReportText(table, report, style);
   fmt::print("{}", text);
   if (options.json) WriteFileAtomically(*options.json, json);
-  return 0;
+  return status;
 }
 
 std::function<int()> ConfigureTopdown(CommandParser& parser) {

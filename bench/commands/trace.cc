@@ -34,6 +34,7 @@
 #include "harness/report/json.h"
 #include "harness/text/errors.h"
 #include "harness/text/style.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 
@@ -99,8 +100,8 @@ Trace ReadLog(const TraceOptions& options) {
                     name));
   }
   throw UsageError(fmt::format(
-      "{}: none of its {} line{} is an execution of a oneDNN primitive ({}); set ONEDNN_VERBOSE=1",
-      name, trace.lines, trace.lines == 1 ? "" : "s",
+      "{}: none of its {} is an execution of a oneDNN primitive ({}); set ONEDNN_VERBOSE=1", name,
+      CountText(trace.lines, "line"),
       trace.dialect.empty()     ? "oneDNN printed nothing"
       : trace.damaged_lines > 0 ? fmt::format("{} are truncated or damaged", trace.damaged_lines)
                                 : "it has other lines of oneDNN"));
@@ -189,8 +190,8 @@ LiveProgram RunLiveCommand(const TraceOptions& options, const std::vector<LiveEv
 std::size_t StepOf(const TraceOptions& options, const LiveTrace& live) {
   const auto step = static_cast<std::size_t>(options.step);
   if (step <= live.steps.size()) return step;
-  fmt::print(stderr, "topdnn: --step {}: the program has {} step{}: the rows of all are shown\n",
-             options.step, live.steps.size(), live.steps.size() == 1 ? "" : "s");
+  fmt::print(stderr, "topdnn: --step {}: the program has {}: the rows of all are shown\n",
+             options.step, CountText(std::ssize(live.steps), "step"));
   return 0;
 }
 

@@ -25,10 +25,6 @@ constexpr std::size_t kStepsShown = 20;
 constexpr const char* kNodes[] = {"Retiring", "Bad_Speculation", "Frontend_Bound", "Backend_Bound"};
 constexpr const char* kKernelEvents[] = {"task-clock", "page-faults", "context-switches"};
 
-std::string Several(std::int64_t n, std::string_view one) {
-  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
-}
-
 std::optional<double> Ratio(double value, double of) {
   return of > 0 ? std::optional(value / of) : std::nullopt;
 }
@@ -57,7 +53,7 @@ std::string StepsText(const LiveReport& report, const Style& style) {
   const std::vector<double> later = LaterSteps(live);
   std::string text =
       fmt::format("steps: {} of {}; the first took {}, the others {} (median)", live.steps.size(),
-                  Several(static_cast<std::int64_t>(live.step_length), "primitive"),
+                  CountText(static_cast<std::int64_t>(live.step_length), "primitive"),
                   time(live.steps.front().seconds), time(Median(later)));
   if (!live.all_executions) {
     text += fmt::format("; in the first {} primitives", kMostLiveExecutions);
@@ -93,7 +89,7 @@ std::string HeadText(const LiveReport& report, const Style& style) {
   std::string text;
   const auto add = [&](const std::string& line) { text += Wrap(line, style.width, 2); };
   add(fmt::format("live: {} in {}: {} with a line of oneDNN's log{}",
-                  Several(live.trace.Primitives(), "primitive"),
+                  CountText(live.trace.Primitives(), "primitive"),
                   live.processes == 1 ? "1 process" : fmt::format("{} processes", live.processes),
                   live.tasks - live.tasks_without_line + live.lines_without_task,
                   live.trace.library.empty() ? "" : "; " + OneLine(live.trace.library)));
@@ -107,7 +103,7 @@ std::string HeadText(const LiveReport& report, const Style& style) {
   }
   text += StepsText(report, style);
   const auto note = [&](std::int64_t n, std::string_view what) {
-    if (n > 0) add(fmt::format("note: {} {}", Several(n, "primitive"), what));
+    if (n > 0) add(fmt::format("note: {} {}", CountText(n, "primitive"), what));
   };
   note(live.lines_without_task,
        "without a task: this oneDNN does not announce them (it is built without ITT tasks), so "
@@ -121,7 +117,7 @@ std::string HeadText(const LiveReport& report, const Style& style) {
     add(
         fmt::format("note: {} lost: topdnn did not run for a second, and the memory for them was "
                     "full",
-                    Several(live.lost, "record")));
+                    CountText(live.lost, "record")));
   }
   const auto named = [](const TraceRow& row) { return !row.module.empty(); };
   for (const std::string& line : live.notes) add("note: " + OneLine(line));
@@ -327,7 +323,7 @@ std::string LiveText(const LiveReport& report, const MeasuredTrace& measured, co
 
 std::string LiveProgressText(const LiveFold& fold) {
   const std::vector<TraceRow>& rows = fold.SoFar().rows;
-  std::string text = Several(fold.primitives(), "primitive");
+  std::string text = CountText(fold.primitives(), "primitive");
   if (rows.empty()) return text;
   const auto costliest =
       std::max_element(rows.begin(), rows.end(),

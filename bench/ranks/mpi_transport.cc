@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <system_error>
 
 #include "bench/command_line/command.h"
 #include "bench/ranks/mpi_functions.h"
 #include "harness/text/errors.h"
+#include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"
 
 namespace topdnn {
@@ -175,10 +174,8 @@ bool SpeaksOldPmi(const MpiFunctions& mpi) {
 
 std::optional<int> TasksOfNode(std::string_view list, int node) {
   const auto number = [](std::string_view text) -> std::optional<int> {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < 1) return std::nullopt;
-    return value;
+    const auto value = ParseNumber<int>(text);
+    return value >= 1 ? value : std::nullopt;
   };
   for (const std::string_view part : SplitText(list, ",")) {
     const std::size_t open = part.find("(x");

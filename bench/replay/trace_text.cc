@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::size_t kCostliest = 5;
 
-std::string Counted(std::int64_t n, std::string_view one) {
-  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
-}
-
 // "convolution forward mb2_ic3oc64..."
 std::string NameOfRow(const TraceRow& row) {
   const std::string pass = PassText(row);
@@ -34,11 +30,11 @@ std::string HeadText(const MeasuredTrace& measured) {
   std::int64_t executions = trace.unfolded;
   for (const MeasuredRow& row : measured.rows) executions += row.row.count;
   std::string text =
-      fmt::format("{} of {} kind{} in {}", Counted(executions, "primitive"), measured.rows.size(),
-                  measured.rows.size() == 1 ? "" : "s", Counted(trace.lines, "line"));
+      fmt::format("{} of {} in {}", CountText(executions, "primitive"),
+                  CountText(std::ssize(measured.rows), "kind"), CountText(trace.lines, "line"));
   text += fmt::format(" ({}", trace.dialect);
   if (!trace.library.empty()) text += "; " + OneLine(trace.library);
-  if (trace.threads) text += "; " + Counted(*trace.threads, "thread");
+  if (trace.threads) text += "; " + CountText(*trace.threads, "thread");
   return text + ")";
 }
 
@@ -149,7 +145,7 @@ std::string ReasonsText(const MeasuredTrace& measured, const Style& style) {
     text +=
         Wrap(fmt::format("{}: {} ({}): {}", reasons[i].marked ? "marked (ref)" : "no measured time",
                          TimeText(reasons[i].seconds, style.unicode),
-                         Counted(reasons[i].rows, "row"), reasons[i].text),
+                         CountText(reasons[i].rows, "row"), reasons[i].text),
              style.width, 2);
   }
   if (reasons.size() > kMostReasons) {
@@ -172,10 +168,10 @@ std::string DegradedText(const MeasuredTrace& measured, const Style& style) {
     if (degraded++ == 0) first = fmt::format("{}: {}", NameOf(record.status), record.reason);
   }
   if (degraded == 0) return {};
-  return Wrap(
-      fmt::format("doubtful: {} of the {}; the {} is {}", degraded, Counted(timed, "measured row"),
-                  measured.trace.has_times ? "longest" : "first", OneLine(first)),
-      style.width, 2);
+  return Wrap(fmt::format("doubtful: {} of the {}; the {} is {}", degraded,
+                          CountText(timed, "measured row"),
+                          measured.trace.has_times ? "longest" : "first", OneLine(first)),
+              style.width, 2);
 }
 
 // How many rows are of one kind, with the first of them, behind `what`; empty if none.
@@ -187,7 +183,7 @@ std::string ApartText(const MeasuredTrace& measured, bool (MeasuredRow::*is_apar
     if ((row.*is_apart)() && rows++ == 0) first = &row;
   }
   if (first == nullptr) return {};
-  return Wrap(fmt::format("{}: {}; the {} is {}", what, Counted(rows, "row"),
+  return Wrap(fmt::format("{}: {}; the {} is {}", what, CountText(rows, "row"),
                           measured.trace.has_times ? "longest" : "first", NameOfRow(first->row)),
               style.width, 2);
 }
@@ -227,11 +223,11 @@ std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
   if (trace.has_times) add("costliest: " + costliest);
   if (!measured.AnyMeasured()) return text;
   if (!trace.has_times) {
-    add(fmt::format("measured here on {}", Counted(measured.threads, "thread")));
+    add(fmt::format("measured here on {}", CountText(measured.threads, "thread")));
     return text + RowsApartText(measured, style) + DegradedText(measured, style);
   }
   add(fmt::format("measured here: rows with {} of the framework's time, on {}",
-                  PercentText(measured.Covered()), Counted(measured.threads, "thread")));
+                  PercentText(measured.Covered()), CountText(measured.threads, "thread")));
   add(
       fmt::format("one execution here over the framework's, median over the rows: {}; {} with "
                   "the data in the caches",
@@ -242,7 +238,7 @@ std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
     add(
         fmt::format("note: the framework ran on {}: the times are not comparable; --threads sets "
                     "the width here",
-                    Counted(*trace.threads, "thread")));
+                    CountText(*trace.threads, "thread")));
   }
   if (measured.SavedSeconds() > 0) {
     add(
@@ -299,7 +295,7 @@ std::string TraceText(const MeasuredTrace& measured, bool all, const Style& styl
   }
   if (measured.trace.unfolded > 0) {
     text += Wrap(fmt::format("{} of further kinds are not folded: {}",
-                             Counted(measured.trace.unfolded, "primitive"),
+                             CountText(measured.trace.unfolded, "primitive"),
                              TimeText(measured.trace.unfolded_seconds, style.unicode)),
                  style.width, 2);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -98,8 +99,8 @@ Findings ExactCostOfStep(const std::string& network, int threads) {
       plan.RunStage(stage);
     };
     // Takes the shortest time of each, as above.
-    double first = 1;
-    double both = 1;
+    double first = std::numeric_limits<double>::infinity();
+    double both = first;
     for (int i = 0; i < 9; ++i) {
       first = std::min(first, SecondsOf(clock, [&] { ExactCounter::Count(once); }));
       both = std::min(both, SecondsOf(clock, [&] { ExactCounter::Count(twice); }));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -112,12 +113,14 @@ Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
   std::erase_if(problems, [](const CountedProblem& p) { return p.op->kind() != "conv"; });
   for (const CountedProblem& counted : problems) {
     const Execution execution{pass, true, DataType::kF32};
-    if (2 * KernelProblem::BytesNeeded(*counted.op, execution) > MemoryLimit()) {
+    const std::uint64_t limit = MemoryLimit();  // 0: not known
+    if (limit != 0 && 2 * KernelProblem::BytesNeeded(*counted.op, execution) > limit) {
       ++left_out;
       continue;
     }
     const KernelProblem problem(counted.op, execution);
     const SelectedVariant selected = SelectVariant(problem, threads);
+    if (!selected.variant) throw Skipped(counted.op->Problem() + ": " + selected.reason);
     const std::vector<Candidate> candidates = MakeCandidates(problem, threads);
     std::vector<KernelCase*> cases;
     std::vector<std::string> names;
@@ -190,7 +193,7 @@ Findings SgemmAgainstBare(const std::string& backend, int threads) {
   FromDouble(problem.inputs().at(Arg::kWeights), b.desc(), b.data());
   const ThreadWidth width(threads);
   const TickClock clock = BestClock();
-  double best = 1;
+  double best = std::numeric_limits<double>::infinity();
   const auto with_topdnn = [&] {
     const double seconds = SecondsOf(clock, [&] { ours->Run(); });
     best = std::min(best, seconds);

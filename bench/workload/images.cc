@@ -9,6 +9,7 @@
 
 #include "bench/workload/folder_images.h"
 #include "bench/workload/input_elements.h"
+#include "harness/text/text.h"
 #include "networks/graph/zoo.h"
 #include "networks/parameters/parameters.h"
 
@@ -127,8 +128,8 @@ TrainingImages::TrainingImages(const WorkloadOptions& options, const Workload& w
   const DatasetPair pair = OpenImages(options, workload);
   source_ = pair.train->name();
   if (pair.train->size() < workload.batch) {
-    source_ += fmt::format(" ({} image{}, repeated to fill the batch of {})", pair.train->size(),
-                           pair.train->size() == 1 ? "" : "s", workload.batch);
+    source_ += fmt::format(" ({}, repeated to fill the batch of {})",
+                           CountText(pair.train->size(), "image"), workload.batch);
   }
   BatchLoader loader(*pair.train, {.image = workload.image,
                                    .batch = workload.batch,

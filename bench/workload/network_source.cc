@@ -118,6 +118,10 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
       throw UsageError(fmt::format("{} takes images (N, {}, H, W), not {}", request.network,
                                    offer->image[0], input.ToString()));
     }
+    if (request.size != 0 && (input[2] != request.size || input[3] != request.size)) {
+      throw UsageError(fmt::format("--size {}: the input is given as {}; leave --size out",
+                                   request.size, input.ToString()));
+    }
     size.batch = input[0];
     size.image = Shape{input[1], input[2], input[3]};
   }

@@ -66,7 +66,12 @@ bool StepMeter::Next() {
     more = done < options_.least_iterations ||
            (elapsed < patience * options_.seconds &&
             done < static_cast<std::int64_t>(patience) * options_.most_iterations);
-    if (elapsed >= options_.budget_seconds && done > 0) more = false;
+    // As MeasureSequence: as long as was asked for, and long enough for the fewest samples of slow
+    // steps, twice over.
+    const double step = elapsed / static_cast<double>(std::max<std::int64_t>(done, 1));
+    const double fewest = 2 * static_cast<double>(options_.least_iterations) * step;
+    const double budget = std::max({options_.budget_seconds, options_.seconds, fewest});
+    if (elapsed >= budget && done > 0) more = false;
   }
   if (more) BeginStep();
   return more;
@@ -128,6 +133,7 @@ void StepMeter::EndStage() {
 }
 
 void StepMeter::Open() {
+  if (rows_.empty()) opened_at_ = clock_.now();  // the warm-up begins with the first step
   if (watch_ == nullptr || ThreadsNow() != threads_) {
     CloseReading();
     watch_ = std::make_unique<SchedulerWatch>();

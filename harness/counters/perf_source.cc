@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <map>
 
 #include "harness/counters/open_error.h"
+#include "harness/text/parse_number.h"
 
 namespace topdnn {
 
@@ -170,11 +170,8 @@ std::vector<pid_t> ThreadsOfProcess() {
   std::vector<pid_t> threads = {0};
   const auto own = static_cast<pid_t>(syscall(SYS_gettid));
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    const std::string name = entry.path().filename().string();
-    pid_t id = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
-    if (error != std::errc{} || end != name.data() + name.size() || id == own) continue;
-    threads.push_back(id);
+    const auto id = ParseNumber<pid_t>(entry.path().filename().string());
+    if (id && *id != own) threads.push_back(*id);
   }
   std::sort(threads.begin() + 1, threads.end());
   return threads;

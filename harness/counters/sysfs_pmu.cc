@@ -1,30 +1,24 @@
 #include "harness/counters/sysfs_pmu.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <utility>
 
+#include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"
 
 namespace topdnn {
 
 namespace {
 
-std::optional<int> Number(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // "5" or "2-4": the first and the last.
 std::optional<std::pair<int, int>> Range(std::string_view text) {
   const std::size_t dash = text.find('-');
-  const auto first = Number(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : Number(text.substr(dash + 1));
+  const auto first = ParseNumber<int>(text.substr(0, dash));
+  const auto last =
+      dash == std::string_view::npos ? first : ParseNumber<int>(text.substr(dash + 1));
   if (!first || !last || *first < 0 || *last < *first) return std::nullopt;
   return std::pair(*first, *last);
 }

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include "harness/files/small_file.h"
 #include "harness/machine/cpu_set.h"
+#include "harness/text/parse_number.h"
 
 namespace topdnn {
 
@@ -30,13 +30,6 @@ void AddCpuLine(std::istringstream& columns, CpuAccounts& accounts) {
     accounts.all += ticks[c];
     if (c != kIdle && c != kWaiting) accounts.busy += ticks[c];
   }
-}
-
-std::optional<int> NumberOf(std::string_view text) {
-  int number = 0;
-  const auto end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
@@ -68,13 +61,13 @@ std::optional<CpuAccounts> ReadCpuAccounts(const std::vector<int>& cpus,
     std::string name;
     columns >> name;
     if (!name.starts_with("cpu")) break;
-    const std::optional<int> cpu = NumberOf(std::string_view(name).substr(3));
+    const std::optional<int> cpu = ParseNumber<int>(std::string_view(name).substr(3));
     if (cpu && wanted.contains(*cpu)) AddCpuLine(columns, accounts);
   }
   if (accounts.all == 0) return std::nullopt;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(proc, error)) {
-    const std::optional<int> id = NumberOf(entry.path().filename().string());
+    const std::optional<int> id = ParseNumber<int>(entry.path().filename().string());
     if (!id) continue;
     const std::string text = ReadSmallFile(entry.path() / "stat").text;  // empty: it has ended
     if (auto process = ParseProcessStat(text)) accounts.processes[*id] = *std::move(process);

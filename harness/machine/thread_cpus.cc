@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+
+#include "harness/text/parse_number.h"
 
 namespace topdnn {
 
@@ -49,10 +50,8 @@ std::vector<int> ThreadNumbers(const std::string& process) {
   std::error_code error;
   for (const auto& entry :
        std::filesystem::directory_iterator("/proc/" + process + "/task", error)) {
-    const std::string name = entry.path().filename().string();
-    int number = 0;
-    std::from_chars(name.data(), name.data() + name.size(), number);
-    if (number > 0) threads.push_back(number);
+    const auto number = ParseNumber<int>(entry.path().filename().string());
+    if (number > 0) threads.push_back(*number);
   }
   return threads;
 }

@@ -29,7 +29,8 @@ std::string NotesText(const Report& report, const Style& style, bool explain) {
     ++shown;
   }
   if (const std::size_t others = report.notes.size() - shown; others > 0) {
-    text += fmt::format("--explain prints {} more note{}\n", others, others == 1 ? "" : "s");
+    text += fmt::format("--explain prints {}\n",
+                        CountText(static_cast<std::int64_t>(others), "more note"));
   }
   return text;
 }

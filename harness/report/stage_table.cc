@@ -254,8 +254,6 @@ std::vector<const StageColumn*> ChosenColumns(const Report& report,
   return chosen;
 }
 
-std::string StagesText(std::size_t n) { return fmt::format("{} stage{}", n, n == 1 ? "" : "s"); }
-
 // The stages that --top leaves out, as one row: the sums of their medians.
 Row RestRow(std::span<const Record* const> rest, std::optional<double> step) {
   std::optional<double> seconds = 0;
@@ -264,7 +262,7 @@ Row RestRow(std::span<const Record* const> rest, std::optional<double> step) {
     seconds = seconds && median ? std::optional(*seconds + *median) : std::nullopt;
   }
   return {.name = "all others",
-          .pass = StagesText(rest.size()),
+          .pass = CountText(std::ssize(rest), "stage"),
           .share = Ratio(seconds, step),
           .time = seconds,
           .gflops = "",
@@ -339,7 +337,7 @@ std::vector<Row> RowsOfGroups(const Report& report) {
   for (const GroupSummary& group : report.groups) {
     const std::optional<double> share = Ratio(group.seconds, step);
     rows.push_back({.name = group.name,
-                    .pass = StagesText(static_cast<std::size_t>(group.stages)),
+                    .pass = CountText(group.stages, "stage"),
                     .share = share,
                     .time = group.seconds,
                     .gflops = group.gflops,

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <sstream>
-#include <system_error>
 
 #include "harness/files/small_file.h"
 #include "harness/text/one_line.h"
+#include "harness/text/parse_number.h"
 
 namespace topdnn {
 
@@ -61,12 +60,9 @@ std::optional<std::uint64_t> MaskOf(const ResctrlFiles& files, const std::string
 int NumberOf(const ResctrlFiles& files, const std::string& path, int absent) {
   const auto text = TextOf(files, path);
   if (!text) return absent;
-  int value = 0;
-  const auto parsed = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text->data() + text->size() || value < 0) {
-    ThrowStrange(files, path, *text, "a number");
-  }
-  return value;
+  const auto value = ParseNumber<int>(*text);
+  if (!(value >= 0)) ThrowStrange(files, path, *text, "a number");
+  return *value;
 }
 
 std::vector<int> DomainsOf(const Schemata& schemata, const std::string& resource) {

@@ -14,6 +14,7 @@
 
 #include "harness/files/small_file.h"
 #include "harness/text/one_line.h"
+#include "harness/text/parse_number.h"
 
 namespace topdnn {
 
@@ -70,16 +71,15 @@ std::optional<std::uint64_t> SumOf(const ResctrlFiles& files, const std::string&
     const FileText file = files.Read(fmt::format("{}/{}/{}", data, domain, counter));
     if (file.error == ENOENT) continue;  // this resource counts something else
     if (file.error != 0) return std::nullopt;
-    std::uint64_t value = 0;
-    const char* const end = file.text.data() + file.text.size();
-    const auto parsed = std::from_chars(file.text.data(), end, value);
-    const std::string_view rest(parsed.ptr, static_cast<std::size_t>(end - parsed.ptr));
-    if (parsed.ec != std::errc() || !(rest.empty() || rest == "\n")) {
+    std::string_view number = file.text;
+    if (number.ends_with('\n')) number.remove_suffix(1);
+    const auto value = ParseNumber<std::uint64_t>(number);
+    if (!value) {
       const std::string word = OneLine(file.text.substr(0, std::min(file.text.find('\n'), kWord)));
       if (reason.empty()) reason = fmt::format("{} of {} is '{}'", counter, domain, word);
       return std::nullopt;
     }
-    sum = sum.value_or(0) + value;
+    sum = sum.value_or(0) + *value;
   }
   return sum;
 }

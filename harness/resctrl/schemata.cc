@@ -3,20 +3,13 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <charconv>
-#include <system_error>
+
+#include "harness/text/parse_number.h"
+#include "harness/text/split_text.h"
 
 namespace topdnn {
 
 namespace {
-
-constexpr std::string_view kSpaces = " \t";
-
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
-}
 
 // Takes the text up to the separator off the front.
 std::string_view TakeUntil(char separator, std::string_view& text) {
@@ -26,20 +19,12 @@ std::string_view TakeUntil(char separator, std::string_view& text) {
   return front;
 }
 
-template <class Number>
-std::optional<Number> NumberOf(std::string_view text, int base) {
-  Number value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 bool ParseDomains(std::string_view text, int base, DomainValues& values) {
   while (!text.empty()) {
     std::string_view value = TakeUntil(';', text);
     if (value.find('=') == std::string_view::npos) return false;
-    const auto domain = NumberOf<int>(Trimmed(TakeUntil('=', value)), 10);
-    const auto number = NumberOf<std::uint64_t>(Trimmed(value), base);
+    const auto domain = ParseNumber<int>(Trimmed(TakeUntil('=', value)));
+    const auto number = ParseNumber<std::uint64_t>(Trimmed(value), base);
     if (!domain || *domain < 0 || !number) return false;
     values[*domain] = *number;
   }
@@ -90,7 +75,7 @@ std::string SchemataText(const Schemata& schemata) {
 
 std::optional<std::uint64_t> ParseMask(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
-  return NumberOf<std::uint64_t>(text, 16);
+  return ParseNumber<std::uint64_t>(text, 16);
 }
 
 std::string MaskText(std::uint64_t mask) { return fmt::format("0x{:x}", mask); }

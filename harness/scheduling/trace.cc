@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "harness/text/errors.h"
 #include "harness/text/one_line.h"
+#include "harness/text/parse_number.h"
+#include "harness/text/split_text.h"
 
 namespace topdnn {
 
@@ -27,13 +28,6 @@ struct Line {
     throw InputError(fmt::format("{}:{}: {}", OneLine(file), number, why));
   }
 };
-
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
 
 std::vector<std::string_view> FieldsOf(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -54,24 +48,21 @@ std::string Shown(std::string_view text) {
 
 std::int64_t WholeNumber(const Line& line, std::string_view name, std::string_view text,
                          std::int64_t least, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+  const auto value = ParseNumber<std::int64_t>(text);
+  if (!(value >= least && value <= most)) {
     line.Refuse(
         fmt::format("{} '{}': write a whole number of {} to {}", name, Shown(text), least, most));
   }
-  return value;
+  return *value;
 }
 
 double ArrivalOf(const Line& line, std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0) ||
-      value > kLastArrival) {
+  const auto value = ParseNumber<double>(text);
+  if (!(value >= 0 && value <= kLastArrival)) {
     line.Refuse(fmt::format("arrival '{}': write seconds of 0 to {:.0f}, such as 1.5", Shown(text),
                             kLastArrival));
   }
-  return value;
+  return *value;
 }
 
 TraceJob JobOf(const Line& line, const std::vector<std::string_view>& fields, int cpus,

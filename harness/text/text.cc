@@ -121,6 +121,10 @@ std::string PercentText(std::optional<double> fraction) {
   return fmt::format("{:.1f} %", 100 * *fraction);
 }
 
+std::string CountText(std::int64_t n, std::string_view one) {
+  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+}
+
 std::string WordsOf(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;

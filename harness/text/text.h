@@ -5,6 +5,7 @@
 #define TOPDNN_HARNESS_TEXT_TEXT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ std::string TimeText(std::optional<double> seconds, bool unicode);
 std::string FigureText(std::optional<double> value);      // three digits
 std::string PercentText(std::optional<double> fraction);  // "12.3 %"
 std::string WordsOf(std::string name);                    // "backward_data": "backward data"
+
+std::string CountText(std::int64_t n, std::string_view one);  // "1 row", "2 rows"
 
 // A bar as long as the share (0 to 1) of `columns`, in eighths of a column (U+2588 to U+258F), or
 // in whole '#' without Unicode. Never empty for a share above 0. Padded to the columns.

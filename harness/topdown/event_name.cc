@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <vector>
 
+#include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"
 
 namespace topdnn {
@@ -22,11 +22,7 @@ std::optional<std::uint64_t> Number(std::string_view text, int base) {
     text.remove_prefix(2);
     base = 16;
   }
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
-  if (error != std::errc{} || stop != end || text.empty()) return std::nullopt;
-  return value;
+  return ParseNumber<std::uint64_t>(text, base);
 }
 
 // perf's modifiers (perf-list(1), "EVENT MODIFIERS"): privilege, precision, pinning.

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "harness/text/parse_number.h"
+#include "harness/text/split_text.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -20,13 +21,6 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool AllDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
-}
-
-std::string_view Trim(std::string_view text) {
-  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 bool IsUncounted(std::string_view field) {
@@ -71,10 +65,10 @@ Fields SplitFields(std::string_view line, char separator) {
       if (close != std::string_view::npos) i = close;
     }
     if (line[i] != separator) continue;
-    fields.push_back(Trim(line.substr(first, i - first)));
+    fields.push_back(Trimmed(line.substr(first, i - first)));
     first = i + 1;
   }
-  fields.push_back(Trim(line.substr(first)));
+  fields.push_back(Trimmed(line.substr(first)));
   return fields;
 }
 
@@ -223,10 +217,11 @@ class CsvReader {
 
  private:
   void Read(std::string_view line, int number) {
-    if (Trim(line).empty()) return;
-    if (Trim(line).front() == '#') {
+    if (Trimmed(line).empty()) return;
+    if (Trimmed(line).front() == '#') {
       // perf begins each recording of a file with this line.
-      if (Trim(line).starts_with("# started on") && !collector_.recorded().counts.empty()) ++run_;
+      if (Trimmed(line).starts_with("# started on") && !collector_.recorded().counts.empty())
+        ++run_;
       return;
     }
     const std::string at = fmt::format("{}:{}", where_, number);
@@ -292,7 +287,7 @@ class CsvReader {
 
 std::optional<double> ParseLocalNumber(std::string_view text, bool integral) {
   constexpr std::size_t kLongest = 64;
-  text = Trim(text);
+  text = Trimmed(text);
   if (text.size() > kLongest) return std::nullopt;
   std::string plain;  // digits, sign and separators
   std::size_t separators = 0;
@@ -325,15 +320,13 @@ std::optional<double> ParseLocalNumber(std::string_view text, bool integral) {
       number += '.';
     }
   }
-  double value = 0;
-  const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc{} || stop != number.data() + number.size()) return std::nullopt;
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  const auto value = ParseNumber<double>(number);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 RecordedCount ParsePerfCount(std::string_view text, bool integral, std::string_view event,
                              const std::string& where) {
-  text = Trim(text);
+  text = Trimmed(text);
   if (text == "<not supported>") return {.why = Uncounted::kNotSupported};
   if (IsUncounted(text)) return {};
   const auto value = ParseLocalNumber(text, integral);

@@ -250,6 +250,7 @@ def check_use(page):
     WebDriverWait(driver, 5).until(lambda d: page.run(
         "return document.querySelector('#timeline [data-item=\"2\"]').matches('.chosen')"))
     expect_chosen(page, 2)
+    check_loops(page)
     check_keys(page)
     check_table(page)
     check_copy(page)
@@ -262,6 +263,23 @@ def expect_chosen(page, item):
         items = page.run(f"""return [...document.querySelectorAll('#{picture} .chosen')].map(
           (e) => [Number(e.dataset.item), e.getAttribute('aria-selected')])""")
         page.expect(items == [[item, "true"]], f"{picture}: chosen {items} instead of {item}")
+
+
+def check_loops(page):
+    """The panel of a stage shows its hot loops, that of another stage none."""
+    page.open("#stage=1")
+    panel = page.driver.find_element(By.ID, "chosen")
+    summary = panel.find_element(By.TAG_NAME, "summary")
+    page.expect(summary.text == "All values, hot loops", f"the panel's summary: {summary.text}")
+    summary.click()
+    for text in ("JIT jit_conv+0x40", "1,234,567", "FMA 97.0 %", "14.5", "vfmadd231ps zmm0"):
+        page.expect(text in panel.text, f"the hot loop lacks {text}: {panel.text!r}")
+    page.expect("not listed" not in panel.text, "a loop without a listing is shown")
+    page.expect(page.run("return document.documentElement.scrollWidth <= innerWidth"),
+                "a listing widens the page")
+    page.open("#stage=2")
+    page.expect("hot loop" not in page.driver.find_element(By.ID, "chosen").text.lower(),
+                "a stage without loops shows some")
 
 
 def check_keys(page):

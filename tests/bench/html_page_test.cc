@@ -103,6 +103,9 @@ TEST(HtmlPageTest, StagesAreColumnsAndAbsentValuesAreNull) {
   EXPECT_EQ(stages["nodes"]["topdown_bounds"]["rows"][0][1], nlohmann::json({0, 0.3}));
   EXPECT_EQ(stages["events"]["names"], nlohmann::json({"instructions"}));
   EXPECT_FALSE(stages["number"].contains("dram_gb_per_second"));
+  ASSERT_EQ(stages["hot"][0].size(), 1u);
+  EXPECT_EQ(stages["hot"][0][0]["listing"][0], "   0  vmovups zmm1, [rax]");
+  EXPECT_EQ(stages["hot"][1], nullptr);
   EXPECT_EQ(data["fed_step"]["compute"], nlohmann::json({{"mean", 0.019}, {"ci95", nullptr}}));
 }
 

@@ -244,6 +244,8 @@ TEST_F(FixedBatchTest, InputShapeSettlesOpenExtents) {
   refused("x=1x4x8x8", "input x is 1x3x8x8, not 1x4x8x8");
   refused("z=1x3x8x8", "it has no input z: its input is named x");
   ExpectRefused({"plan", "cnn", "--input-shape", "x=1x3x32x32"}, "its input is named input");
+  ExpectRefused({"plan", "cnn", "--input-shape", "input=1x3x32x32", "--size", "64"},
+                "leave --size out");
   ExpectRefused({"plan", "cnn", "--onnx-output", "y"}, "leave --onnx-output out");
 }
 

@@ -180,6 +180,21 @@ Json SampleProfile() {
   int index = 0;
   for (const Sample& sample : kSamples) profile["stages"].push_back(SampleStage(sample, index++));
   Json& stages = profile["stages"];
+  stages[0]["hot"] = {
+      {"loops",
+       {{{"place", "JIT jit_conv+0x40"},
+         {"instruction_share", 0.95},
+         {"flop_share", 0.99},
+         {"iterations", 1234567},
+         {"instructions", 30},
+         {"flops", 896},
+         {"loads", 2},
+         {"stores", 0},
+         {"spills", 0},
+         {"cycles", 14.5},
+         {"bound_by", {{"what", "FMA"}, {"share", 0.97}}},
+         {"listing", {"   0  vmovups zmm1, [rax]", "   6  vfmadd231ps zmm0, zmm1, zmm2"}}},
+        {{"place", "not listed"}, {"listing", Json::array()}}}}};
   SetStatus(stages[1], "DEGRADED", "other processes ran");
   SetStatus(stages[7], "INVALID", "the clock stood still");
   SetStatus(stages[8], "FAILED", "differs from the reference");

@@ -328,7 +328,7 @@ TEST(Launch, CountsTheTasksOfSlurmOnANode) {
 }
 
 RankIdentity Identity(const std::string& host, const std::string& isa) {
-  return {host, 2, 1, {{"CPU", "x"}, {"onednn isa", isa}}};
+  return {host, {4, 5}, 1, {{"CPU", "x"}, {"onednn isa", isa}}};
 }
 
 TEST(ScaleAgreement, NamesTheRankThatDiffers) {
@@ -347,6 +347,14 @@ TEST(ScaleAgreement, SaysWhenRanksShareCpus) {
   EXPECT_EQ(OversubscriptionOf({rank, rank}), "");
   EXPECT_EQ(OversubscriptionOf({rank, rank, Identity("n2", "avx2")}), "");
   EXPECT_THAT(OversubscriptionOf({rank, rank, rank}), HasSubstr("3 threads of the ranks share 2"));
+  // Each rank may run on a CPU of its own: together they have two.
+  RankIdentity first = rank;
+  RankIdentity second = rank;
+  first.cpus = {0};
+  second.cpus = {7};
+  EXPECT_EQ(OversubscriptionOf({first, second}), "");
+  // All may run on the same CPU of many.
+  EXPECT_THAT(OversubscriptionOf({first, first}), HasSubstr("2 threads of the ranks share 1 CPU "));
 }
 
 StepTimes TimesOf(double seconds, double compute, double exposed, double hidden) {

@@ -56,6 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
     Versions, DialectTest,
     testing::Values(
         Dialect{"v1_0", "dnnl_verbose," + Fields(kOld, ""), "dnnl_verbose", {}},
+        Dialect{"MklDnn1_0", "mkldnn_verbose," + Fields(kOld, ""), "mkldnn_verbose", {}},
         Dialect{"v1_2", "dnnl_verbose," + Fields(kOld, ","), "dnnl_verbose", {}},
         Dialect{"v2_0Stamped", "dnnl_verbose,1607393146348.667969," + Fields(kOld, ","),
                 "dnnl_verbose", 1607393146.348667969},
@@ -78,6 +79,22 @@ INSTANTIATE_TEST_SUITE_P(
                 "onednn_verbose",
                 {}}),
     [](const auto& test) { return test.param.name; });
+
+// The line of the guide of MKL-DNN 1.0, and one without an algorithm of the same version.
+TEST(VerboseLineTest, Version1PrintsNoAttributes) {
+  const VerboseLine reorder = Parse(
+      "mkldnn_verbose,exec,cpu,reorder,jit:uni,undef,src_f32::blocked:abcd:f0 "
+      "dst_f32::blocked:aBcd8b:f0,num:1,2x16x7x7,0.468994");
+  ASSERT_EQ(reorder.kind, kExec);
+  EXPECT_EQ(reorder[VerboseField::kProblem], "2x16x7x7");
+  const VerboseLine inner = Parse(
+      "dnnl_verbose,exec,cpu,inner_product,gemm:jit,forward_training,src_f32::blocked:ab:f0 "
+      "wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,mb4096ic64oc16,0.03");
+  ASSERT_EQ(inner.kind, kExec);
+  EXPECT_EQ(inner[VerboseField::kAuxiliary], "");
+  EXPECT_EQ(inner[VerboseField::kProblem], "mb4096ic64oc16");
+  EXPECT_DOUBLE_EQ(inner.seconds, 0.03e-3);
+}
 
 struct Other {
   std::string name, line;

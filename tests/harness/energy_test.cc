@@ -135,6 +135,20 @@ TEST_F(EnergyTest, AShortRegionHasNoEnergy) {
   EXPECT_FALSE(unread[0].value);
 }
 
+// The sum of one package of two would be taken for the machine's.
+TEST_F(EnergyTest, AnEventThatOnePackageLacksIsAbsent) {
+  AddZone("intel-rapl:0", "package-0", 0);
+  AddZone("intel-rapl:1", "package-1", 0);
+  AddZone("intel-rapl:0:0", "dram", 0);
+  AddZone("intel-rapl:1:0", "dram", 0);
+  std::filesystem::remove(folder_.path() / "powercap/intel-rapl:1:0/energy_uj");
+  const OpenedEnergy opened = OpenEnergy(Setting());
+  ASSERT_NE(opened.source, nullptr);
+  const auto counts = Count(*opened.source, 1, [this] { Set("intel-rapl:0:0", 9'000'000); });
+  EXPECT_TRUE(counts[0].value);
+  EXPECT_FALSE(counts[2].value);
+}
+
 TEST_F(EnergyTest, PerfIsReadOnOneCpuOfEachPackage) {
   refuse_ = 0;
   for (const char* part : {"events", "format"}) {

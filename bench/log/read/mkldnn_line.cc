@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
+#include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"
 
 namespace topdnn {
@@ -78,13 +78,11 @@ std::string TensorsOfMkldnn(std::string_view field, std::string_view implementat
 std::string AuxiliaryOfMkldnn(std::string_view field) {
   constexpr std::string_view kFlags = "flags:";
   if (!field.starts_with(kFlags)) return std::string(field);
-  const std::string_view digits = field.substr(kFlags.size());
-  unsigned flags = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), flags);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::string(field);
+  const auto flags = ParseNumber<unsigned>(field.substr(kFlags.size()));
+  if (!flags) return std::string(field);
   std::string letters(kFlags);
   for (const auto& [bit, letter] : {std::pair(1U, 'G'), std::pair(2U, 'S'), std::pair(4U, 'R')}) {
-    if ((flags & bit) != 0) letters += letter;
+    if ((*flags & bit) != 0) letters += letter;
   }
   return letters;
 }

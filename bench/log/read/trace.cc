@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bench/log/read/mkldnn_line.h"
+#include "harness/text/split_text.h"
 
 namespace topdnn {
 
@@ -29,12 +30,6 @@ std::string IdentityOf(const TraceRow& row) {
     text += kSeparator;
   }
   return text;
-}
-
-std::string Trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return std::string(text);
 }
 
 }  // namespace
@@ -101,7 +96,9 @@ Trace TraceReader::Finish() {
   }
   pending_.clear();
   AddUntimed();
-  if (first_start_ && all_stamped_) {
+  if (trace_.damaged_lines > 0) {
+    trace_.between_reason = "lines are truncated or damaged: their time is not known";
+  } else if (first_start_ && all_stamped_) {
     const double between = *last_end_ - *first_start_ - stamped_seconds_;
     if (between >= -kStampError) {
       trace_.between_seconds = std::max(0.0, between);
@@ -252,7 +249,7 @@ std::optional<std::size_t> TraceReader::RowOf(const VerboseLine& line) {
   row.module = module_;
   row.operator_name = operator_name_;
   row.implementation = line[VerboseField::kImplementation];
-  if (line.marker == kMkldnnMarker) {
+  if (line.has_formats) {
     row.tensors = ParseTracedTensors(
         TensorsOfMkldnn(line[VerboseField::kTensors], line[VerboseField::kImplementation]));
     row.auxiliary = AuxiliaryOfMkldnn(row.auxiliary);

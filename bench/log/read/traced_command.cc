@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
 #include <system_error>
 
@@ -51,20 +52,25 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-void SetUnlessOn(const char* name) {
+bool IsOn(const char* name) {
   const char* const value = std::getenv(name);
   const std::string_view text = value == nullptr ? "" : value;
-  if (text.empty() || text == "0" || text == "none") setenv(name, "1", 1);
+  return !text.empty() && text != "0" && text != "none";
+}
+
+// Sets all of them, the names of one setting in different versions, unless one is on: the first one
+// would overrule it.
+void SetUnlessOn(std::initializer_list<const char*> names) {
+  if (std::any_of(names.begin(), names.end(), IsOn)) return;
+  for (const char* const name : names) setenv(name, "1", 1);
 }
 
 // In the child. Writes the error of exec into `report`; an exec without error closes `report`.
 // (noexcept: an exception must end the child; its caller's code belongs to the parent)
 [[noreturn]] void Start(const std::vector<std::string>& arguments, int output, int report,
                         pid_t parent) noexcept {
-  for (const char* const name :
-       {"ONEDNN_VERBOSE", "DNNL_VERBOSE", "ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"}) {
-    SetUnlessOn(name);
-  }
+  SetUnlessOn({"ONEDNN_VERBOSE", "DNNL_VERBOSE", "MKLDNN_VERBOSE"});
+  SetUnlessOn({"ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"});
   // The program ends with topdnn, even if topdnn is killed.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);

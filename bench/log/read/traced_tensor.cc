@@ -1,10 +1,13 @@
 #include "bench/log/read/traced_tensor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <utility>
 
+#include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"
 
 namespace topdnn {
@@ -56,8 +59,11 @@ bool ParseTensor(std::string_view word, TracedTensor& tensor) {
     tensor.extra += parts[at];
   }
   // The mask of a matmul's bias: "f0_mask2".
-  if (const std::size_t mask = tensor.extra.find("_mask"); mask != std::string::npos) {
-    tensor.extra.resize(mask);
+  constexpr std::string_view kMask = "_mask";
+  if (const std::size_t at_mask = tensor.extra.find(kMask); at_mask != std::string::npos) {
+    const std::string_view digits = std::string_view(tensor.extra).substr(at_mask + kMask.size());
+    tensor.mask = BiasMask(ParseNumber<int>(digits).value_or(0), tensor.layout.size());
+    tensor.extra.resize(at_mask);
   }
   if (tensor.extra == "f0") tensor.extra.clear();
   return true;
@@ -104,12 +110,15 @@ std::string TracedTensor::LayoutText() const {
   std::string text = layout.empty() ? format_kind : layout;
   if (!strides.empty()) text += ":" + strides;
   if (!extra.empty()) text += ":" + extra;
+  if (mask != 0) text += fmt::format(":mask{}", mask);
   return text;
 }
 
 std::string TracedTensor::Text() const {
   return name + ":" + type + (present() ? ":" + LayoutText() : "");
 }
+
+int BiasMask(int mask, std::size_t rank) { return rank > 0 && mask == 1 << (rank - 1) ? 0 : mask; }
 
 std::vector<TracedTensor> ParseTracedTensors(std::string_view field) {
   std::vector<TracedTensor> tensors;

@@ -4,6 +4,7 @@
 #ifndef TOPDNN_BENCH_LOG_READ_TRACED_TENSOR_H_
 #define TOPDNN_BENCH_LOG_READ_TRACED_TENSOR_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct TracedTensor {
   std::string layout;       // aBcd16b; empty if the format has none
   std::string strides;      // 802816x1x14336x64, of a tensor with gaps; otherwise empty
   std::string extra;        // flags other than "f0", with what follows: "f1:s8m1"; or empty
+  int mask = 0;  // of a matmul's bias: bit d for dimension d; 0: its last dimension alone
 
   bool present() const { return type != "undef"; }
   // "src:f32:aBcd16b", followed by the strides and `extra`, if any.
@@ -24,6 +26,9 @@ struct TracedTensor {
   // The end of Text(), from the layout on. Without a layout, the kind of format takes its place.
   std::string LayoutText() const;
 };
+
+// Pure. TracedTensor::mask of a bias for which oneDNN has this mask.
+int BiasMask(int mask, std::size_t rank);
 
 // Pure. The tensors of a field "memory_descriptors", of any dialect. A word that is no tensor is
 // left out.

@@ -1,12 +1,11 @@
 #include "bench/log/read/verbose_line.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <system_error>
 #include <utility>
 
 #include "bench/log/read/mkldnn_line.h"
+#include "harness/text/parse_number.h"
 
 namespace topdnn {
 
@@ -45,12 +44,9 @@ Fields Split(std::string_view text) {
   }
 }
 
-std::optional<double> ParseNumber(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (!std::isfinite(value) || value < 0) return std::nullopt;
-  return value;
+std::optional<double> ParseTime(std::string_view text) {
+  const auto value = ParseNumber<double>(text);
+  return value >= 0 && std::isfinite(*value) ? value : std::nullopt;
 }
 
 // "v0", "v1", ...
@@ -97,6 +93,8 @@ bool LacksAttributes(const Fields& fields, const VerboseTemplate& order) {
   constexpr std::size_t kAuxiliaryThen = 6;
   if (!order.is_default() || fields.size + 1 != order.size()) return false;
   const std::string_view auxiliary = fields.at[kAuxiliaryThen];
+  // (a line without its time has empty attributes there)
+  if (auxiliary.empty()) return ParseTime(fields.at[fields.size - 1]).has_value();
   return auxiliary.starts_with("alg:") || auxiliary.starts_with("num:") ||
          auxiliary.starts_with("axis:") || auxiliary.starts_with("flags:");
 }
@@ -124,6 +122,13 @@ bool Assign(const Fields& fields, const VerboseTemplate& order, VerboseLine& lin
   return true;
 }
 
+// MKL-DNN 1.0 has the marker of 0.x and the fields of DNNL, with the engine.
+bool HasEngine(std::string_view rest) {
+  Take(rest, FirstField(rest));
+  const std::string_view engine = FirstField(rest);
+  return engine == "cpu" || engine == "gpu";
+}
+
 // A line of MKL-DNN 0.x, which has no engine and no attributes.
 void ParseMkldnn(std::string_view rest, VerboseLine& line) {
   constexpr VerboseField kOrder[] = {VerboseField::kOperation,      VerboseField::kPrimitive,
@@ -139,7 +144,7 @@ void ParseMkldnn(std::string_view rest, VerboseLine& line) {
     line.fields[static_cast<std::size_t>(kOrder[i])] = fields.at[i];
   }
   line.fields[static_cast<std::size_t>(VerboseField::kEngine)] = "cpu";
-  const auto milliseconds = ParseNumber(line[VerboseField::kTime]);
+  const auto milliseconds = ParseTime(line[VerboseField::kTime]);
   if (!milliseconds || line[VerboseField::kPrimitive].empty()) return;
   line.seconds = *milliseconds * 1e-3;
   line.kind = VerboseKind::kExec;
@@ -148,7 +153,7 @@ void ParseMkldnn(std::string_view rest, VerboseLine& line) {
 // Guides print lines without the last field, the time.
 bool AssignWithoutTime(Fields fields, const VerboseTemplate& order, VerboseLine& line) {
   if (!order.is_default() || fields.too_many || fields.size + 1 != order.size() ||
-      fields.at[0] != "exec" || ParseNumber(fields.at[fields.size - 1])) {
+      fields.at[0] != "exec" || ParseTime(fields.at[fields.size - 1])) {
     return false;
   }
   fields.at[fields.size++] = "";
@@ -181,7 +186,7 @@ void ParseEvent(std::string_view rest, const VerboseTemplate& order, VerboseLine
     line.kind = VerboseKind::kOther;
     return;
   }
-  const auto milliseconds = ParseNumber(line[VerboseField::kTime]);
+  const auto milliseconds = ParseTime(line[VerboseField::kTime]);
   if (!milliseconds || line[VerboseField::kPrimitive].empty()) return;
   line.seconds = *milliseconds * 1e-3;
   if (operation == "exec") {
@@ -253,13 +258,13 @@ VerboseLine ParseVerboseLine(std::string_view text, const VerboseTemplate& order
     line.version = version;
     Take(rest, version);
   }
-  if (const std::string_view stamp = FirstField(rest);
-      const auto milliseconds = ParseNumber(stamp)) {
+  if (const std::string_view stamp = FirstField(rest); const auto milliseconds = ParseTime(stamp)) {
     line.stamp = *milliseconds * 1e-3;
     Take(rest, stamp);
   }
   if (IsInfo(rest, line)) return line;
-  if (line.marker == kMkldnnMarker) {
+  if (line.marker == kMkldnnMarker && !HasEngine(rest)) {
+    line.has_formats = true;
     ParseMkldnn(rest, line);
     return line;
   }

@@ -81,6 +81,7 @@ struct VerboseLine {
   std::array<std::string_view, kVerboseFields> fields;
   // Of kInfo and kTemplate: what follows "info,", and the names after "template:".
   std::string_view rest;
+  bool has_formats = false;  // the tensors are those of MKL-DNN 0.x: "fsrc:nChw16c"
   // An incomplete line of another process precedes this one in the same text.
   bool interleaved = false;
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"
 #include "kernels/logged/logged_primitive.h"
 
@@ -26,12 +26,9 @@ using Kind = LoggedPostOp::Kind;
 
 template <typename Number>
 Number NumberIn(std::string_view text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw NotTranslated(fmt::format("'{}' among the attributes is no number", text));
-  }
-  return value;
+  const auto value = ParseNumber<Number>(text);
+  if (!value) throw NotTranslated(fmt::format("'{}' among the attributes is no number", text));
+  return *value;
 }
 
 // The part i of "a:b:c", or `otherwise`.
@@ -220,6 +217,9 @@ class LoggedReader {
     for (int d = 0; d < rank; ++d) dst.push_back(std::max(shapes[0][d], shapes[1][d]));
     dst[static_cast<std::size_t>(rank) - 2] = shapes[0][rank - 2];
     bias.back() = dst.back() = shapes[1][rank - 1];
+    if (row_.HasTensor("bia") && row_.Tensor({"bia"}).mask != 0) {
+      bias = Masked(dst, row_.Tensor({"bia"}).mask);
+    }
     AddProduct(shapes[0].extents(), shapes[1].extents(), bias, dst);
   }
 
@@ -241,11 +241,23 @@ class LoggedReader {
     Add(Arg::kDst, Direction::kOut, dst, row_.Tensor({"dst"}));
   }
 
-  // src and dst, or their gradients, of an operation with one shape.
+  // src and dst, or their gradients, of an operation with one shape. (one description serves for
+  // both: oneDNN 2 has no other)
   void AddData(Arg in, Arg out, const Extents& shape) {
-    const TracedTensor& data = row_.Tensor({"data", "src", "diff_src", "diff", "dst"});
-    Add(in, Direction::kIn, shape, data);
-    Add(out, Direction::kOut, shape, data);
+    const bool reads = forward();
+    const TracedTensor& from =
+        row_.Tensor(reads ? std::vector<std::string_view>{"data", "src", "dst"}
+                          : std::vector<std::string_view>{"diff_dst", "diff", "diff_src", "data"});
+    const TracedTensor& to =
+        row_.Tensor(reads ? std::vector<std::string_view>{"dst", "data", "src"}
+                          : std::vector<std::string_view>{"diff_src", "diff", "diff_dst", "data"});
+    if (from.type != to.type || from.layout != to.layout) {
+      throw NotTranslated(fmt::format(
+          "topdnn's {} has {} and {} of one type and layout, not {} and {}", primitive_.name,
+          from.name, to.name, from.type + " " + from.layout, to.type + " " + to.layout));
+    }
+    Add(in, Direction::kIn, shape, from);
+    Add(out, Direction::kOut, shape, to);
   }
 
   void ReadShuffle() {
@@ -357,15 +369,17 @@ class LoggedReader {
     primitive_.scales = {{std::nullopt, mask}};
   }
 
-  // The dimensions of dst of which the mask has the bits; the others are 1.
+  // The dimensions of which the mask has the bits; the others are 1.
+  static Extents Masked(Extents extents, int mask) {
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+      if ((mask >> d & 1) == 0) extents[d] = 1;
+    }
+    return extents;
+  }
+
   Extents Masked(int mask) const {
     for (const Operand& operand : primitive_.operands) {
-      if (operand.arg != Arg::kDst) continue;
-      Extents extents = operand.shape.extents();
-      for (std::size_t d = 0; d < extents.size(); ++d) {
-        if ((mask >> d & 1) == 0) extents[d] = 1;
-      }
-      return extents;
+      if (operand.arg == Arg::kDst) return Masked(operand.shape.extents(), mask);
     }
     throw NotTranslated("a post-op without a result");
   }

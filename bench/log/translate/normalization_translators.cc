@@ -92,6 +92,10 @@ TracedProblem SoftmaxOf(const RowReader& row) {
       throw NotTranslated(
           fmt::format("topdnn's softmax is row-major, not {} in {}", tensor.name, tensor.layout));
     }
+    if (tensor.type != src.type) {
+      throw NotTranslated(fmt::format("topdnn's softmax has tensors of one type, not {} in {}",
+                                      tensor.name, tensor.type));
+    }
   }
   if (axis != shape.rank() - 1) {
     throw NotTranslated(fmt::format("topdnn's softmax is along the last axis, not {}", axis));

@@ -13,6 +13,7 @@
 
 #include "bench/log/read/function_names.h"
 #include "bench/log/translate/logged_translator.h"
+#include "harness/text/parse_number.h"
 #include "kernels/op/registrations.h"
 
 namespace topdnn {
@@ -51,12 +52,8 @@ void ReadAuxiliary(std::string_view text, std::map<std::string, double>& numbers
     text.remove_prefix(std::min(text.size(), word.size() + 1));
     const std::size_t colon = word.find(':');
     if (colon == std::string_view::npos) continue;
-    const std::string_view digits = word.substr(colon + 1);
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error == std::errc() && end == digits.data() + digits.size() && std::isfinite(value)) {
-      numbers.emplace(word.substr(0, colon), value);
-    }
+    const auto value = ParseNumber<double>(word.substr(colon + 1));
+    if (value && std::isfinite(*value)) numbers.emplace(word.substr(0, colon), *value);
   }
 }
 
@@ -81,12 +78,9 @@ std::vector<double> ParsePostOpNumbers(std::string_view text) {
   while (!text.empty()) {
     const std::string_view one = text.substr(0, text.find(':'));
     text.remove_prefix(std::min(text.size(), one.size() + 1));
-    double value = 0;
-    const auto [end, error] = std::from_chars(one.data(), one.data() + one.size(), value);
-    if (error != std::errc() || end != one.data() + one.size()) {
-      throw NotTranslated(fmt::format("post-op with the argument '{}'", one));
-    }
-    numbers.push_back(value);
+    const auto value = ParseNumber<double>(one);
+    if (!value) throw NotTranslated(fmt::format("post-op with the argument '{}'", one));
+    numbers.push_back(*value);
   }
   return numbers;
 }

@@ -12,6 +12,7 @@
 
 #include "bench/command_line/command.h"
 #include "harness/statistics/empirical_null.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 
@@ -234,8 +235,8 @@ void SetLive(const Json& row, StageTimes& stage) {
   if (stage.times.size() < kLeastLiveRuns) {
     stage.no_interval = true;
     stage.status = "DEGRADED";
-    stage.reason = fmt::format("{} timed run{}: too few for an interval", stage.times.size(),
-                               stage.times.size() == 1 ? "" : "s");
+    stage.reason =
+        fmt::format("{}: too few for an interval", CountText(std::ssize(stage.times), "timed run"));
   }
   const Json runs = row.value("count", Json());
   if (!runs.is_number() || !(runs.get<double>() > 0)) return;

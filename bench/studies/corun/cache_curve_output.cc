@@ -30,7 +30,7 @@ std::string NameOf(const CachePoint& point, bool by_ways) {
   if (!by_ways) {
     return MebibytesText(static_cast<double>(point.occupied_bytes)) + (point.is_void() ? "*" : "");
   }
-  return fmt::format("{} way{}", point.ways, point.ways == 1 ? "" : "s");
+  return CountText(point.ways, "way");
 }
 
 // The star's meaning; empty without one.
@@ -153,9 +153,9 @@ std::string StagesTable(const CacheCurve& curve, std::size_t most_stages, const 
 
 std::string ExplanationOf(const CacheCurve& curve) {
   const std::string rounds = fmt::format(
-      "{} round{} of windows of {:g} s; a slowdown is the median over the rounds, with "
+      "{} of windows of {:g} s; a slowdown is the median over the rounds, with "
       "its 95 % interval",
-      curve.rounds, curve.rounds == 1 ? "" : "s", curve.window_seconds);
+      CountText(curve.rounds, "round"), curve.window_seconds);
   if (curve.by_ways) {
     return rounds + ", of the time with these ways, divided by the time alone with all ways";
   }

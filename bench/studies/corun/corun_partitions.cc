@@ -5,14 +5,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
-#include <system_error>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_words.h"
 #include "harness/sharing/member.h"
 #include "harness/statistics/summary.h"
 #include "harness/text/errors.h"
+#include "harness/text/parse_number.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 
@@ -22,9 +22,9 @@ std::vector<std::string> PartsOf(const char* option, const std::string& list,
                                  std::size_t workloads) {
   std::vector<std::string> parts = SplitAtCommas(list);
   if (parts.size() == workloads) return parts;
-  throw UsageError(fmt::format("{} {}: has {} value{} for {} workload{}: give one for each", option,
-                               list, parts.size(), parts.size() == 1 ? "" : "s", workloads,
-                               workloads == 1 ? "" : "s"));
+  throw UsageError(fmt::format("{} {}: has {} for {}: give one for each", option, list,
+                               CountText(std::ssize(parts), "value"),
+                               CountText(static_cast<std::int64_t>(workloads), "workload")));
 }
 
 std::uint64_t MaskOf(const std::string& text, const CacheControl& cache) {
@@ -78,22 +78,20 @@ void PlanBandwidth(const std::string& list, const ResctrlCapabilities& machine,
   const std::vector<std::string> texts = PartsOf("--bandwidth", list, plan.parts.size());
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string& text = texts[i];
-    int percent = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), percent);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || percent > 100 ||
-        percent < std::max(control.least, 1)) {
+    const auto percent = ParseNumber<int>(text);
+    if (!(percent >= std::max(control.least, 1) && percent <= 100)) {
       throw UsageError(
           fmt::format("--bandwidth: '{}' must be a whole number of percent from {} to "
                       "100",
                       text, std::max(control.least, 1)));
     }
-    const int rounded = RoundedBandwidth(percent, control);
+    const int rounded = RoundedBandwidth(*percent, control);
     plan.parts[i].bandwidth = rounded;
     if (rounded == percent) continue;
     plan.notes.push_back(
         fmt::format("the bandwidth {} % of workload {} is rounded up to {} %: this "
                     "machine has steps of {} %",
-                    percent, i + 1, rounded, control.granularity));
+                    *percent, i + 1, rounded, control.granularity));
   }
 }
 
@@ -170,9 +168,8 @@ Partitions::Partitions(std::unique_ptr<ResctrlFiles> files, const PartitionOptio
     plan_ = PlanPartitions(options, workloads, machine_);
     const std::size_t left = RemoveStaleGroups(*files_).size();
     if (left > 0) {
-      plan_.notes.push_back(
-          fmt::format("removed {} group{} of earlier runs that did not end normally", left,
-                      left == 1 ? "" : "s"));
+      plan_.notes.push_back(fmt::format("removed {} of earlier runs that did not end normally",
+                                        CountText(static_cast<std::int64_t>(left), "group")));
     }
     for (Partition& part : plan_.parts) {
       groups_.push_back(std::make_unique<ControlGroup>(*files_));

@@ -248,10 +248,10 @@ std::string CorunTable(const CorunGroup& group, std::size_t most_stages, const S
       Wrap(fmt::format("group: {}, {}, {} (without any loss {}, 1 and 1)", Figure("STP", group.stp),
                        Figure("ANTT", group.antt), Figure("fairness", group.fairness), timed),
            style.width, 2);
-  text += Wrap(fmt::format("{} round{} of windows of {:g} s; the figures are medians over the "
+  text += Wrap(fmt::format("{} of windows of {:g} s; the figures are medians over the "
                            "rounds, with 95 % intervals; a factor whose interval contains 1 is "
                            "no slowdown",
-                           group.rounds, group.rounds == 1 ? "" : "s", group.window_seconds),
+                           CountText(group.rounds, "round"), group.window_seconds),
                style.width, 2);
   text += ReasonsText(group, style) + CountReasonsText(group, style);
   for (const std::string& note : group.notes) text += Wrap("note: " + note, style.width, 2);

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <sstream>
 
@@ -13,6 +12,7 @@
 #include "bench/command_line/nearest.h"
 #include "bench/workload/network_source.h"
 #include "harness/sharing/probe_member.h"
+#include "harness/text/parse_number.h"
 #include "kernels/kernel/registry.h"
 
 namespace topdnn {
@@ -25,14 +25,12 @@ namespace {
 
 std::int64_t NumberOf(const std::string& words, const std::string& key, const std::string& text,
                       std::int64_t least, std::int64_t most) {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || value < least || value > most) {
+  const auto value = ParseNumber<std::int64_t>(text);
+  if (!(value >= least && value <= most)) {
     Refuse(words,
            fmt::format("{} {}: must be a whole number from {} to {}", key, text, least, most));
   }
-  return value;
+  return *value;
 }
 
 // "0,2" or "0-3".

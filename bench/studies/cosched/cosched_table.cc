@@ -111,9 +111,8 @@ std::string CoschedText(const CoschedResult& result, std::size_t most_jobs, cons
   if (result.policies.empty()) return "";
   const bool real = result.policies.front().real.has_value();
   std::string text =
-      fmt::format("{} job{} on {} CPU{}{}; times of steps: {}\n", result.jobs.size(),
-                  result.jobs.size() == 1 ? "" : "s", result.cpus, result.cpus == 1 ? "" : "s",
-                  real ? "" : ", simulated", result.model_source);
+      fmt::format("{} on {}{}; times of steps: {}\n", CountText(std::ssize(result.jobs), "job"),
+                  CountText(result.cpus, "CPU"), real ? "" : ", simulated", result.model_source);
   text += PoliciesTable(result, real, style) + RemarksText(result);
   text += Wrap(
       SpeedLegend(result) +

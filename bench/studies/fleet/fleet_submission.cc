@@ -24,6 +24,7 @@
 #include "bench/studies/sweep/sweep_folder.h"
 #include "harness/files/atomic_file.h"
 #include "harness/text/one_line.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 
@@ -176,9 +177,8 @@ Fleet MakeFleet(const std::string& study, const SweepPlan& plan, const FleetRequ
   MakePathsAbsolute(fleet.plan);
   const auto cases = static_cast<int>(CasesOf(fleet.plan).size());
   if (request.sets < 0 || request.sets > std::min(cases, kMostSets)) {
-    throw UsageError(fmt::format("--sets {}: must be 1 to {}: the study has {} case{}",
-                                 request.sets, std::min(cases, kMostSets), cases,
-                                 cases == 1 ? "" : "s"));
+    throw UsageError(fmt::format("--sets {}: must be 1 to {}: the study has {}", request.sets,
+                                 std::min(cases, kMostSets), CountText(cases, "case")));
   }
   fleet.sets = request.sets == 0 ? std::min(cases, kUsualSets) : request.sets;
   FleetRequest usual = request;

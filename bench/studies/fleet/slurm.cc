@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -18,6 +17,7 @@
 #include "bench/studies/process/child_program.h"
 #include "bench/studies/process/temporary_folder.h"
 #include "harness/text/one_line.h"
+#include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"
 
 namespace topdnn {
@@ -32,8 +32,8 @@ constexpr double kMostSeconds = 120;
 
 template <class Number>
 bool ReadNumber(std::string_view text, Number& value) {
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && stop == text.data() + text.size() && value >= 0;
+  value = ParseNumber<Number>(text).value_or(-1);
+  return value >= 0;
 }
 
 std::optional<fs::path> FindInPath(const std::string& program) {

@@ -96,11 +96,10 @@ Json JobJson(const MalleableOptions& options, const Workload& workload, WidthBou
 void Print(const MalleableOptions& options, const Workload& workload, const MalleableRun& run,
            const JobTimes& times, std::FILE* stream) {
   const Style style = DetectStyle(stream);
-  fmt::print(stream, "{} {}, batch {}: {} of {} steps in {}, {} change{} of width\n",
+  fmt::print(stream, "{} {}, batch {}: {} of {} steps in {}, {} of width\n",
              OneLine(workload.network), options.training() ? "training" : "inference",
              workload.batch, run.completed(), *options.steps,
-             TimeText(times.seconds, style.unicode), run.change_count(),
-             run.change_count() == 1 ? "" : "s");
+             TimeText(times.seconds, style.unicode), CountText(run.change_count(), "change"));
   for (const auto& [width, seconds] : times.by_width) {
     fmt::print(stream, "width {}: {} steps, median {}\n", width, seconds.size(),
                TimeText(Median(seconds), style.unicode));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -11,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,6 +25,7 @@
 #include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
 #include "harness/text/one_line.h"
+#include "harness/text/parse_number.h"
 #include "harness/text/style.h"
 
 namespace topdnn {
@@ -60,13 +59,12 @@ int ThreadsOfRank(const ScaleOptions& options, const Launch& launch) {
 }
 
 int RanksOf(const std::string& word, int most) {
-  int ranks = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ranks);
-  if (error != std::errc{} || end != word.data() + word.size() || ranks < 1 || ranks > most) {
+  const auto ranks = ParseNumber<int>(word);
+  if (!(ranks >= 1 && ranks <= most)) {
     throw UsageError(fmt::format("--ranks: '{}': must be 1 to {}, the ranks that were started",
                                  OneLine(word), most));
   }
-  return ranks;
+  return *ranks;
 }
 
 // Ascending. --ranks, otherwise 1, 2, 4, ... and all ranks, or without --scaling all ranks only.

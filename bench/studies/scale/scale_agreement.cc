@@ -9,13 +9,16 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/ending.h"
 #include "bench/machine/libraries.h"
 #include "harness/machine/cpu.h"
+#include "harness/machine/cpu_set.h"
 #include "harness/machine/machine.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 
@@ -66,7 +69,7 @@ Json ToJson(const RankIdentity& rank) {
 RankIdentity IdentityOf(const Json& json) {
   RankIdentity rank;
   rank.host = json["host"];
-  rank.cpus = json["cpus"];
+  rank.cpus = json["cpus"].get<std::vector<int>>();
   rank.threads = json["threads"];
   for (const Json& pair : json["same"]) rank.same.emplace_back(pair[0], pair[1]);
   return rank;
@@ -86,7 +89,7 @@ int CpusOfNode() { return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN
 RankIdentity DescribeRank(int threads) {
   RankIdentity rank;
   rank.host = HostName();
-  rank.cpus = CpusOfNode();
+  rank.cpus = AllowedCpus().cpus;
   rank.threads = threads;
   const Cpu cpu = IdentifyCpu();
   rank.same.emplace_back("CPU", fmt::format("{} (family {}, model {}, stepping {})", cpu.brand,
@@ -129,13 +132,17 @@ std::string DifferenceOf(const std::vector<RankIdentity>& ranks) {
 
 std::string OversubscriptionOf(const std::vector<RankIdentity>& ranks) {
   std::map<std::string, int> threads;
-  for (const RankIdentity& rank : ranks) threads[rank.host] += rank.threads;
+  std::map<std::string, std::set<int>> cpus;
   for (const RankIdentity& rank : ranks) {
-    if (threads[rank.host] <= rank.cpus) continue;
+    threads[rank.host] += rank.threads;
+    cpus[rank.host].insert(rank.cpus.begin(), rank.cpus.end());
+  }
+  for (const auto& [host, count] : threads) {
+    if (count <= std::ssize(cpus[host])) continue;
     return fmt::format(
-        "{} threads of the ranks share {} CPU{} on {}: the times are not those of "
-        "ranks with their own CPUs",
-        threads[rank.host], rank.cpus, rank.cpus == 1 ? "" : "s", rank.host);
+        "{} threads of the ranks share {} on {}: the times are not those of ranks with their own "
+        "CPUs",
+        count, CountText(std::ssize(cpus[host]), "CPU"), host);
   }
   return "";
 }

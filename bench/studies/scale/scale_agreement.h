@@ -15,7 +15,7 @@ namespace topdnn {
 // A rank, as it describes itself to the others.
 struct RankIdentity {
   std::string host;
-  int cpus = 1;                                           // of the node
+  std::vector<int> cpus;                                  // that the rank may run on
   int threads = 1;                                        // of the rank
   std::vector<std::pair<std::string, std::string>> same;  // name and value, equal on all ranks
 };

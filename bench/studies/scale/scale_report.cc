@@ -42,8 +42,8 @@ std::string VerdictText(const ScaleReport& report, const Style& style) {
   if (!report.verdict.reason.empty()) text += fmt::format(" ({})", report.verdict.reason);
   const auto step = MedianIfAny(last.step);
   if (!step) return Wrap(text + "; no times", style.width, 2);
-  text += fmt::format("; {} rank{}: a step of {} images takes {}", last.ranks,
-                      last.ranks == 1 ? "" : "s", last.global_batch, TimeText(step, style.unicode));
+  text += fmt::format("; {}: a step of {} images takes {}", CountText(last.ranks, "rank"),
+                      last.global_batch, TimeText(step, style.unicode));
   if (const auto exposed = CommunicationOf(last, false)) {
     text += fmt::format(", {} of it ({}) exposed communication", TimeText(exposed, style.unicode),
                         PercentText(*exposed / *step));
@@ -53,15 +53,14 @@ std::string VerdictText(const ScaleReport& report, const Style& style) {
 
 std::string HeadText(const ScaleReport& report, const ScaleOptions& options, const Style& style) {
   const GroupFigures& last = report.groups.back();
-  std::string text = fmt::format(
-      "{} training, {} on {}, batch {} ({} per rank), {} thread{} per rank, {}", report.network,
-      report.dtype, report.backend, last.global_batch, last.global_batch / last.ranks,
-      report.ranks.front().threads, report.ranks.front().threads == 1 ? "" : "s", report.source);
+  std::string text =
+      fmt::format("{} training, {} on {}, batch {} ({} per rank), {} per rank, {}", report.network,
+                  report.dtype, report.backend, last.global_batch, last.global_batch / last.ranks,
+                  CountText(report.ranks.front().threads, "thread"), report.source);
   text += fmt::format(
-      "; gradients in {} bucket{} of at most {} or one layer, {} on the wire, {}; MPI: {}",
-      last.buckets.size(), last.buckets.size() == 1 ? "" : "s", SizeText(report.bucket_bytes),
-      options.wire, options.no_overlap ? "after the backward pass" : "during the backward pass",
-      report.mpi);
+      "; gradients in {} of at most {} or one layer, {} on the wire, {}; MPI: {}",
+      CountText(std::ssize(last.buckets), "bucket"), SizeText(report.bucket_bytes), options.wire,
+      options.no_overlap ? "after the backward pass" : "during the backward pass", report.mpi);
   return Wrap(OneLine(text), style.width, 2);
 }
 

@@ -156,10 +156,9 @@ std::string SweepTable(const Json& index, const Style& style) {
     cells.emplace_back(TextOf(row.value("status", Json())));
     table.Add(std::move(cells));
   }
-  std::string text =
-      Wrap(fmt::format("Median times of {} case{}, with the 95 % interval of the step ({})",
-                       rows.size(), rows.size() == 1 ? "" : "s", constant),
-           style.width, 2);
+  std::string text = Wrap(fmt::format("Median times of {}, with the 95 % interval of the step ({})",
+                                      CountText(std::ssize(rows), "case"), constant),
+                          style.width, 2);
   text += table.Text(style) + ReasonsText(rows, style);
   const auto left_out = index.value("left_out", std::int64_t{0});
   if (left_out > 0) {

@@ -36,7 +36,7 @@ const char* topdnn_error(void);
 // Ticks now, and the seconds between two readings; negative if the clock went backwards.
 uint64_t topdnn_now(void);
 double topdnn_seconds_between(uint64_t from, uint64_t to);
-// "tsc" or "monotonic-raw".
+// "tsc", or "CLOCK_MONOTONIC_RAW" without an invariant time stamp counter.
 const char* topdnn_clock(void);
 
 // ---- Counts: a list of names with values. A value that was not counted is absent, never 0.

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
 #include <thread>
 #include <utility>
@@ -32,6 +33,20 @@ struct EnergyCounter {
   double joules = 0;        // per count
   std::uint64_t range = 0;  // it restarts at 0 above this count; 0: never
 };
+
+void CloseCounter(const PerfSyscalls& calls, const EnergyCounter& counter) {
+  counter.text ? static_cast<void>(close(counter.fd)) : calls.close(counter.fd);
+}
+
+// An event counts all packages or none: the sum of a part of them would be taken for that of all.
+void DropEvents(const PerfSyscalls& calls, const std::set<std::size_t>& events,
+                std::vector<EnergyCounter>& counters) {
+  std::erase_if(counters, [&](const EnergyCounter& counter) {
+    if (!events.contains(counter.event)) return false;
+    CloseCounter(calls, counter);
+    return true;
+  });
+}
 
 std::string FirstLine(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -61,9 +76,7 @@ class EnergySource final : public CounterSource {
     if (joules && seconds > 0) idle_watts_ = *joules / seconds;
   }
   ~EnergySource() override {
-    for (const EnergyCounter& counter : counters_) {
-      counter.text ? static_cast<void>(close(counter.fd)) : setting_.calls.close(counter.fd);
-    }
+    for (const EnergyCounter& counter : counters_) CloseCounter(setting_.calls, counter);
   }
 
   std::string_view name() const override { return "energy"; }
@@ -140,6 +153,7 @@ class EnergySource final : public CounterSource {
 std::vector<EnergyCounter> OpenPerfCounters(const EnergySetting& setting, int& error) {
   constexpr std::array<const char*, 3> kNames = {"energy-pkg", "energy-cores", "energy-ram"};
   std::vector<EnergyCounter> counters;
+  std::set<std::size_t> refused;
   for (const SysfsPmu& pmu : ReadPmus(setting.sysfs)) {
     if (pmu.name != "power") continue;
     for (std::size_t event = 0; event < kNames.size(); ++event) {
@@ -155,16 +169,20 @@ std::vector<EnergyCounter> OpenPerfCounters(const EnergySetting& setting, int& e
         attr.config = *config;
         const int fd = setting.calls.open(attr, -1, cpu, -1);
         if (fd < 0 && error == 0) error = -fd;
+        if (fd < 0) refused.insert(event);
         if (fd >= 0) counters.push_back({.event = event, .fd = fd, .joules = scale});
       }
     }
   }
+  DropEvents(setting.calls, refused, counters);
   return counters;
 }
 
 // The zones intel-rapl:0 (a package) and intel-rapl:0:1 (its cores or memory), of AMD, too.
-std::vector<EnergyCounter> OpenZones(const std::string& powercap, int& error) {
+std::vector<EnergyCounter> OpenZones(const PerfSyscalls& calls, const std::string& powercap,
+                                     int& error) {
   std::vector<EnergyCounter> counters;
+  std::set<std::size_t> refused;
   std::vector<std::filesystem::path> zones;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(powercap, ignored)) {
@@ -177,12 +195,14 @@ std::vector<EnergyCounter> OpenZones(const std::string& powercap, int& error) {
     const int fd = open((zone / "energy_uj").c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
       if (error == 0) error = errno;
+      refused.insert(*event);
       continue;
     }
     std::uint64_t range = 0;
     std::ifstream(zone / "max_energy_range_uj") >> range;
     counters.push_back({.event = *event, .fd = fd, .text = true, .joules = 1e-6, .range = range});
   }
+  DropEvents(calls, refused, counters);
   return counters;
 }
 
@@ -233,12 +253,12 @@ OpenedEnergy OpenEnergy(const EnergySetting& setting) {
   std::vector<EnergyCounter> counters = OpenPerfCounters(setting, perf_error);
   const bool perf = CountsPackages(counters);
   if (!perf) {
-    for (const EnergyCounter& counter : counters) setting.calls.close(counter.fd);
-    counters = OpenZones(setting.powercap, file_error);
+    for (const EnergyCounter& counter : counters) CloseCounter(setting.calls, counter);
+    counters = OpenZones(setting.calls, setting.powercap, file_error);
   }
   OpenedEnergy opened;
   if (!CountsPackages(counters)) {
-    for (const EnergyCounter& counter : counters) close(counter.fd);
+    for (const EnergyCounter& counter : counters) CloseCounter(setting.calls, counter);
     opened.availability = Unavailable(perf_error, file_error);
     return opened;
   }

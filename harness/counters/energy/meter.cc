@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "harness/text/parse_number.h"
+#include "harness/text/split_text.h"
 
 namespace topdnn {
 
@@ -14,12 +16,8 @@ constexpr double kMostTime = 1e11;  // year 5138
 constexpr double kMostWatts = 1e6;
 
 std::optional<double> NumberIn(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
-  double value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  const auto value = ParseNumber<double>(Trimmed(text));
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 // The power at a time between two readings.
@@ -36,7 +34,9 @@ std::vector<MeterReading> ParseMeterCsv(std::string_view text, const std::string
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.find_first_not_of(" \t\r") == std::string_view::npos || line.front() == '#') continue;
-    const std::size_t comma = line.find_first_of(",;");
+    // (";" separates where "," is a decimal point, which is not read)
+    const bool mixed = line.find(';') != std::string_view::npos && line.find(',') < line.size();
+    const std::size_t comma = mixed ? std::string_view::npos : line.find_first_of(",;");
     const auto time = NumberIn(line.substr(0, comma));
     const auto watts =
         comma == std::string_view::npos

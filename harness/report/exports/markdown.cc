@@ -123,7 +123,8 @@ std::string NotesText(const Report& report) {
     }
   }
   if (others > 0) {
-    items += fmt::format("- `--explain` prints {} more note{}\n", others, others == 1 ? "" : "s");
+    items += fmt::format("- `--explain` prints {}\n",
+                         CountText(static_cast<std::int64_t>(others), "more note"));
   }
   return items.empty() ? "" : "\nNotes:\n\n" + items;
 }

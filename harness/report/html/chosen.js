@@ -69,7 +69,10 @@ class View {
                     '›'),
                 copyButton(commandOf(this.result, item)),
                 html('button', {type: 'button', onclick: () => this.choose(null)}, 'Close'))),
-        html('details', {open}, html('summary', {}, 'All values'), this.details(item)));
+        html(
+            'details', {open},
+            html('summary', {}, item.hot?.length ? 'All values, hot loops' : 'All values'),
+            this.details(item)));
   }
 }
 

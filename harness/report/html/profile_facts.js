@@ -70,6 +70,27 @@ function boundByRow(stage) {
   return stage.bound_by_reason ? ['bound by', `not decided: ${stage.bound_by_reason}`] : null;
 }
 
+// The loop, what binds it, and its instructions.
+function loopSection(loop) {
+  const binds = loop.bound_by ? `${loop.bound_by.what} ${percent(loop.bound_by.share)}` :
+                                `not decided: ${loop.bound_by_reason ?? ABSENT}`;
+  return html(
+      'div', {class: 'loop'}, html('h3', {}, 'Hot loop (counted): ', loop.place), rows([
+        ['of the instructions', percent(loop.instruction_share)],
+        isNumber(loop.flop_share) ? ['of the FLOPs', percent(loop.flop_share)] : null,
+        ['iterations', count(loop.iterations)],
+        ['instructions an iteration', digits(loop.instructions)],
+        ['FLOPs an iteration', digits(loop.flops)], ['loads an iteration', digits(loop.loads)],
+        ['stores an iteration', digits(loop.stores)],
+        loop.spills > 0 ? ['spills an iteration', digits(loop.spills)] : null,
+        isNumber(loop.cycles) ? ['cycles an iteration, modelled', digits(loop.cycles)] : null,
+        isNumber(loop.cycles) ? ['bound by, modelled', binds] : null
+      ]),
+      html(
+          'pre', {tabindex: '0', 'aria-label': `instructions of ${loop.place}`},
+          loop.listing.join('\n')));
+}
+
 function stageDetails(stage) {
   const roof = stage.roofline;
   const failed = stage.status === 'FAILED';
@@ -117,7 +138,7 @@ function stageDetails(stage) {
       stage.topdown_bounds_reason ?
           html('p', {class: 'caption'}, `No Top-Down bounds: ${stage.topdown_bounds_reason}.`) :
           null,
-      events);
+      events, stage.hot.map(loopSection));
 }
 
 // The largest loss of Top-Down's level 1, where it was measured.

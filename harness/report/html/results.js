@@ -37,6 +37,7 @@ function stageAt(columns, i) {
       roof && {rate: roof[0], l1: roof[1], dram: roof[2], attainable: roof[3], roof: text(roof[4])};
   const counted = columns.events?.rows[i];
   stage.events = counted ? columns.events.names.map((name, k) => [name, counted[k]]) : [];
+  stage.hot = columns.hot?.[i] ?? [];
   stage.group = groupOf(stage.pass);
   stage.label = labelOf(stage);
   // A FAILED stage has no time.

@@ -1,6 +1,7 @@
 #include "harness/report/html/stage_columns.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -154,6 +155,20 @@ Json RooflineOf(const Json& roofline, Texts& texts) {
           texts.IndexOf(MemberOrNull(attainable, "name"))};
 }
 
+// The loops with a listing (--hot), null without.
+Json LoopsOf(const Json& hot) {
+  Json loops = Json::array();
+  if (!hot.is_object()) return nullptr;
+  for (const Json& loop : ObjectsIn(hot, "loops")) {
+    if (TextsIn(loop, "listing").empty()) continue;
+    loops.push_back(
+        Members(loop, std::array{"place", "instruction_share", "flop_share", "iterations",
+                                 "instructions", "flops", "loads", "stores", "spills", "cycles",
+                                 "bound_by", "bound_by_reason", "listing"}));
+  }
+  return loops.empty() ? Json(nullptr) : loops;
+}
+
 // The times of the record's own regime and, if they were measured, of each regime.
 Json TimesOf(const Json& stages) {
   Json times = {{"seconds", Column(stages, [](const Json& stage) {
@@ -198,6 +213,8 @@ Json StageColumns(const Json& stages) {
   });
   if (HasValues(rooflines)) columns["roofline"] = std::move(rooflines);
   if (Json events = EventsOf(stages); !events.is_null()) columns["events"] = std::move(events);
+  Json hot = Column(stages, [](const Json& stage) { return LoopsOf(MemberOrNull(stage, "hot")); });
+  if (HasValues(hot)) columns["hot"] = std::move(hot);
   columns["texts"] = texts.list();
   return columns;
 }

@@ -21,10 +21,10 @@ std::string PartText(const StepPart& part, const Style& style) {
 std::string FedStepText(const Report& report, const Style& style, const ConsoleOptions&) {
   if (!report.fed_step) return "";
   const FedStep& fed = *report.fed_step;
-  const std::string pipeline = fed.prefetch == 0
-                                   ? "no prefetch"
-                                   : fmt::format("prefetch {}, {} loader thread{}", fed.prefetch,
-                                                 fed.loaders, fed.loaders == 1 ? "" : "s");
+  const std::string pipeline =
+      fed.prefetch == 0
+          ? "no prefetch"
+          : fmt::format("prefetch {}, {}", fed.prefetch, CountText(fed.loaders, "loader thread"));
   return "\n" +
          Wrap(fmt::format(
                   "fed by {} ({}{}, {} CPUs): median step {}; compute {}, input wait {}, "

@@ -174,8 +174,10 @@ def counters(f, events=DEFAULT_EVENTS):
         checked(library.topdnn_counters_start(handle))
         try:
             result = f()
-        finally:
-            pointer = library.topdnn_counters_stop(handle)
+        except BaseException:
+            _take(checked(library.topdnn_counters_stop(handle)))
+            raise
+        pointer = library.topdnn_counters_stop(handle)
     finally:
         library.topdnn_counters_close(handle)
     values, reasons = _take(checked(pointer))

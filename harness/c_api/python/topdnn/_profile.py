@@ -5,6 +5,7 @@ import html
 import json
 import os
 import shutil
+import stat
 import statistics
 import sys
 import tempfile
@@ -141,16 +142,26 @@ class Profile:
         return json.loads(self.json())
 
     def save(self, path):
-        """Writes the JSON; `topdnn report`, `compare` and `results` read it."""
+        """Writes the JSON; `topdnn report`, `compare` and `results` read it. A file that exists keeps
+        its permissions, and a symbolic link stays one. A device or a pipe is written in place."""
         text = self.json()
-        folder = os.path.dirname(os.path.abspath(path))
+        path = os.path.realpath(path)
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            mode = None
+        if mode is not None and not stat.S_ISREG(mode):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            return
+        folder = os.path.dirname(path)
         number, temporary = tempfile.mkstemp(dir=folder, prefix=".topdnn-")
         try:
             with os.fdopen(number, "w", encoding="utf-8") as file:
                 file.write(text)
             mask = os.umask(0)
             os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
+            os.chmod(temporary, 0o666 & ~mask if mode is None else stat.S_IMODE(mode))
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)
