@@ -19,7 +19,9 @@ std::string BindingText(const HotLoops& hot) {
 
 // "1.2 instructions, 4.5 loaded bytes, 0.01 spills per multiply-add".
 std::string PerFma(const HotLoop& loop) {
-  if (loop.fmas <= 0) return "it has no multiply-adds";
+  if (loop.fmas <= 0) {
+    return loop.flops > 0 ? "it has no fused multiply-adds of vectors" : "it has no multiply-adds";
+  }
   return fmt::format("{:.3g} instructions, {:.3g} loaded bytes, {:.2g} spills",
                      loop.instructions / loop.fmas, loop.load_bytes / loop.fmas,
                      loop.spills / loop.fmas);

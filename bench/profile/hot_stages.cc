@@ -37,9 +37,13 @@ RegionBlocks CountBlocks(Action region) {
     counted.reason = available.reason;
     return counted;
   }
-  const ExactCounts counts = ExactCounter::Count(region.function, region.context,
-                                                 ExactCounter::Width::kAsIs, &counted.blocks);
-  if (!counts.complete) counted.reason = counts.incomplete_reason;
+  const ExactCounts counts = ExactCounter::Count(region.function, region.context, &counted.blocks);
+  if (!counts.complete) {
+    counted.reason = counts.incomplete_reason;
+  } else if (ReadExecutedCode(counted.blocks).executed !=
+             counts.instructions - counts.openmp_instructions) {
+    counted.reason = "code that ran is not in memory any more, or has changed";
+  }
   return counted;
 }
 

@@ -6,6 +6,7 @@
 #define TOPDNN_HARNESS_EXACT_BLOCK_PROFILE_H_
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace topdnn {
@@ -24,10 +25,13 @@ struct ExecutedBranch {
   std::uint64_t address = 0, taken = 0, not_taken = 0;
 };
 
-// All threads of the region together; both lists in the order of their addresses.
+// All threads of the region together; in the order of their addresses.
 struct BlockProfile {
   std::vector<ExecutedBlock> blocks;
   std::vector<ExecutedBranch> branches;
+  // Of the products of tiles, by the instruction's address: their operations depend on the
+  // configuration of the tiles.
+  std::map<std::uint64_t, std::uint64_t> tile_flops;
 };
 
 }  // namespace topdnn

@@ -88,6 +88,7 @@ void LayOut(Arena* arena, Context* c) {
   c->branches.items = arena->Take<BranchCount>(kMaxItems);
   c->touched.items = arena->Take<BlockCount>(kMaxItems);
   c->team_calls.items = arena->Take<TeamCall>(kMaxItems);
+  c->tiles.items = arena->Take<TileFlops>(kMaxItems);
   c->operands.items = arena->Take<OperandRecord>(kMaxItems);
   c->counts = arena->Take<ExactCounts>(1);
   c->area = arena->Take<RedirectArea>(1);
@@ -154,7 +155,7 @@ void Reset(Context* c) noexcept {
   Flush(c);
   *c->counts = ExactCounts();
   PrepareArea(c);
-  c->touched.count = c->team_calls.count = c->branches.count = 0;
+  c->touched.count = c->team_calls.count = c->branches.count = c->tiles.count = 0;
 }
 
 Context*& CurrentContext() noexcept {

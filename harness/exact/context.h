@@ -27,6 +27,8 @@ inline constexpr std::size_t kLookupSets = 1U << 16;
 inline constexpr std::size_t kCodeBytes = 64U << 20;
 inline constexpr std::size_t kXsaveBytes = 32U << 10;  // more than any XSAVE area
 inline constexpr std::size_t kMaxBlockInstructions = 48;
+inline constexpr std::size_t kMaxBlockBytes = kMaxBlockInstructions * ZYDIS_MAX_INSTRUCTION_LENGTH;
+inline constexpr int kMaxLine = 16;  // blocks in a line
 
 // An array that grows in reserved address space.
 template <class T>
@@ -88,6 +90,10 @@ struct Mark {
 
 struct BlockCount {
   std::uint64_t start, end, times;
+};
+
+struct TileFlops {
+  std::uint64_t address, flops;
 };
 
 struct BranchCount {
@@ -154,6 +160,7 @@ struct Context {
   // Executed blocks, filled by Fold; one may occur more than once.
   List<BlockCount> touched;
   List<TeamCall> team_calls;
+  List<TileFlops> tiles;         // of each tile product, filled by Fold
   List<OperandRecord> operands;  // filled if the translation records them
   std::uint64_t stack;           // a place in the thread's stack
   RedirectArea* area;

@@ -9,7 +9,6 @@
 #include <cpuid.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <omp.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,7 +19,6 @@
 #include <cstring>
 #include <functional>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -35,10 +33,7 @@ namespace topdnn {
 namespace {
 
 std::size_t XsaveSize() {
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
+  unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return 0;
   return __get_cpuid_count(13, 0, &a, &b, &c, &d) == 0 ? 0 : c;
 }
@@ -66,46 +61,54 @@ decltype(ExactCounts::rare_code_lines) LinesOfRareCode(std::vector<BlockCount> c
   return lines;
 }
 
-// Counts distinct code once for all threads, and the rarer direction of each branch.
-void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
-  std::vector<BlockCount> touched;
-  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> branches;
+// The blocks of all threads by start and end, and how often each ran.
+std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> TimesOfBlocks(
+    const std::vector<Context*>& contexts) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> times;
   for (const Context* c : contexts) {
-    touched.insert(touched.end(), c->touched.begin(), c->touched.end());
-    for (const BranchCount& b : c->branches) {
-      branches[b.address].first += b.taken;
-      branches[b.address].second += b.not_taken;
+    for (const BlockCount& block : c->touched) times[{block.start, block.end}] += block.times;
+  }
+  return times;
+}
+
+// The conditional branches of all threads by address.
+std::map<std::uint64_t, ExecutedBranch> Branches(const std::vector<Context*>& contexts) {
+  std::map<std::uint64_t, ExecutedBranch> branches;
+  for (const Context* c : contexts) {
+    for (const BranchCount& branch : c->branches) {
+      ExecutedBranch& sum = branches[branch.address];
+      sum = {branch.address, sum.taken + branch.taken, sum.not_taken + branch.not_taken};
     }
   }
-  std::sort(touched.begin(), touched.end(), [](const BlockCount& a, const BlockCount& b) {
-    return std::pair(a.start, a.end) < std::pair(b.start, b.end);
-  });
-  std::uint64_t end = 0;
+  return branches;
+}
+
+// Counts distinct code once for all threads, and the rarer direction of each branch.
+void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
+  std::uint64_t seen = 0;
   std::vector<BlockCount> code;  // of all threads together
-  for (const BlockCount& block : touched) {
-    if (block.end > end) counts->code_bytes += block.end - std::max(block.start, end);
-    end = std::max(end, block.end);
-    if (code.empty() || code.back().start != block.start) {
-      code.push_back(block);
-    } else {
-      code.back().end = block.end;
-      code.back().times += block.times;
-    }
+  for (const auto& [range, times] : TimesOfBlocks(contexts)) {
+    const auto [start, end] = range;
+    if (end > seen) counts->code_bytes += end - std::max(start, seen);
+    seen = std::max(seen, end);
+    if (code.empty() || code.back().start != start) code.push_back({start, end, 0});
+    code.back().end = end;
+    code.back().times += times;
   }
   counts->blocks = code.size();
   counts->rare_code_lines = LinesOfRareCode(std::move(code));
-  for (const auto& [address, count] : branches) {
-    counts->minority_branches += std::min(count.first, count.second);
+  for (const auto& [address, branch] : Branches(contexts)) {
+    counts->minority_branches += std::min(branch.taken, branch.not_taken);
   }
 }
 
 // The state of a running count. The destructor restores everything, also after an exception.
 class Counting {
  public:
-  Counting(Context* context, ExactCounter::Width width)
-      : single_(width == ExactCounter::Width::kSingle), team_width_(omp_get_max_threads()) {
+  Counting(Context* context, const Translation& how, std::uint64_t (*team_clock)() noexcept) {
+    CurrentTranslation() = how;
+    TimeTeams(team_clock);
     Reset(context);
-    if (single_) omp_set_num_threads(1);
     BeginTeam();
     NoteMappingChange(0, 0);  // code may have changed since the last region
     TakeSignals();
@@ -114,14 +117,11 @@ class Counting {
   ~Counting() {
     CurrentContext() = nullptr;
     ReturnSignals();
-    if (single_) omp_set_num_threads(team_width_);
+    CurrentTranslation() = {};
+    TimeTeams(nullptr);
   }
   Counting(const Counting&) = delete;
   Counting& operator=(const Counting&) = delete;
-
- private:
-  bool single_;
-  int team_width_;
 };
 
 // Allows one count at a time.
@@ -166,21 +166,12 @@ ExactCounts SumOf(const std::vector<Context*>& contexts) {
   return counts;
 }
 
-// All threads' blocks and branches, each once.
+// All threads' blocks, branches and tile products, each once.
 BlockProfile BlocksOf(const std::vector<Context*>& contexts) {
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> times;
-  std::map<std::uint64_t, ExecutedBranch> branches;
-  for (const Context* c : contexts) {
-    for (const BlockCount& block : c->touched) times[{block.start, block.end}] += block.times;
-    for (const BranchCount& branch : c->branches) {
-      ExecutedBranch& sum = branches[branch.address];
-      sum = {branch.address, sum.taken + branch.taken, sum.not_taken + branch.not_taken};
-    }
-  }
   BlockProfile profile;
   const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  for (const auto& [range, count] : times) {
-    ExecutedBlock block{range.first, range.second, count, IsTeamRuntime(range.first), {}};
+  for (const auto& [range, times] : TimesOfBlocks(contexts)) {
+    ExecutedBlock block{range.first, range.second, times, IsTeamRuntime(range.first), {}};
     block.code.resize(block.end - block.start);
     const ssize_t got =
         pread(memory, block.code.data(), block.code.size(), static_cast<off_t>(block.start));
@@ -188,42 +179,34 @@ BlockProfile BlocksOf(const std::vector<Context*>& contexts) {
     profile.blocks.push_back(std::move(block));
   }
   if (memory >= 0) close(memory);
-  profile.branches.reserve(branches.size());
-  for (const auto& [address, branch] : branches) profile.branches.push_back(branch);
+  for (const auto& [address, branch] : Branches(contexts)) profile.branches.push_back(branch);
+  for (const Context* c : contexts) {
+    for (const TileFlops& tile : c->tiles) profile.tile_flops[tile.address] += tile.flops;
+  }
   return profile;
 }
 
 // The context of the thread that counts: one per process, because only one count runs at a time.
-// Null with a reason in `*why` if the system refuses its memory.
+// A forked child makes its own: it shares the code of its parent's contexts, which each would
+// overwrite for the other. Null with a reason in `*why` if the system refuses its memory.
 Context* MainContext(std::string* why) {
   static std::string reason;
-  static Context* const context = NewContext(&reason);
+  static Context* context = nullptr;
+  static pid_t process = 0;
+  if (process != getpid()) {
+    if (process != 0) ForgetParent();
+    process = getpid();
+    context = NewContext(&reason);
+  }
   *why = reason;
   return context;
 }
 
-// How the code of the next region is translated, and back to counting when it has run.
-class Translating {
- public:
-  Translating(const Translation& how, std::uint64_t (*team_clock)() noexcept) {
-    CurrentTranslation() = how;
-    TimeTeams(team_clock);
-  }
-  ~Translating() {
-    CurrentTranslation() = {};
-    TimeTeams(nullptr);
-  }
-  Translating(const Translating&) = delete;
-  Translating& operator=(const Translating&) = delete;
-};
-
 // `team_clock`: null, or times the shares of teams. `look`: empty, or reads the threads' contexts.
-ExactCounts CountRegion(void (*function)(void*), void* argument, ExactCounter::Width width,
-                        const Translation& how = {},
+ExactCounts CountRegion(void (*function)(void*), void* argument, const Translation& how = {},
                         std::uint64_t (*team_clock)() noexcept = nullptr,
                         const std::function<void(const std::vector<Context*>&)>& look = {}) {
   const Turn turn;
-  const Translating translating(how, team_clock);
   std::string why;
   Context* const c = MainContext(&why);
   if (c == nullptr) throw std::logic_error("exact counter: " + why);
@@ -231,14 +214,13 @@ ExactCounts CountRegion(void (*function)(void*), void* argument, ExactCounter::W
   PrepareTeams();
   const auto before = ThreadTimes();
   {
-    const Counting counting(c, width);
+    const Counting counting(c, how, team_clock);
     RunTranslated(c, AddressOf(function), AddressOf(argument));
   }
   NoteOtherThreads(c, before);
   std::vector<Context*> contexts = EndTeam();
   contexts.insert(contexts.begin(), c);
   ExactCounts counts = SumOf(contexts);
-  counts.width_forced = width == ExactCounter::Width::kSingle;
   if (look) look(contexts);
   return counts;
 }
@@ -250,7 +232,7 @@ bool CountsATrial() {
     for (int k = 0; k < 1000; ++k) asm volatile("addsd %0, %0" : "+x"(*static_cast<double*>(to)));
     getppid();
   };
-  const ExactCounts counts = CountRegion(region, &sum, ExactCounter::Width::kAsIs);
+  const ExactCounts counts = CountRegion(region, &sum);
   return counts.complete && counts.fp[kF64][kScalar] == 1000;
 }
 
@@ -298,13 +280,12 @@ Availability ExactCounter::Probe() {
   return available;
 }
 
-ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width width,
-                                BlockProfile* blocks) {
+ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, BlockProfile* blocks) {
   RequireProbe();
   const auto look = [blocks](const std::vector<Context*>& contexts) {
     if (blocks != nullptr) *blocks = BlocksOf(contexts);
   };
-  return CountRegion(function, argument, width, {}, nullptr, look);
+  return CountRegion(function, argument, {}, nullptr, look);
 }
 
 LearnedRegion LearnOperands(void (*function)(void*), void* argument,
@@ -320,8 +301,7 @@ LearnedRegion LearnOperands(void (*function)(void*), void* argument,
       learned.teams += c->team_calls.count;
     }
   };
-  learned.counts =
-      CountRegion(function, argument, ExactCounter::Width::kAsIs, {.records = true}, nullptr, look);
+  learned.counts = CountRegion(function, argument, {.records = true}, nullptr, look);
   auto redirection = std::make_shared<Redirection>(ChooseOperands(records, tensors, stacks));
   learned.redirected_bytes = redirection->redirected_bytes;
   learned.kept_bytes = redirection->kept_bytes;
@@ -335,14 +315,13 @@ LearnedRegion LearnOperands(void (*function)(void*), void* argument,
 ExactCounts CountRedirected(void (*function)(void*), void* argument,
                             const Redirection& redirection) {
   RequireProbe();
-  return CountRegion(function, argument, ExactCounter::Width::kAsIs, {.redirection = &redirection});
+  return CountRegion(function, argument, {.redirection = &redirection});
 }
 
 std::string RunUncounted(void (*function)(void*), void* argument, const Redirection* redirection,
                          std::uint64_t (*clock)() noexcept) {
   RequireProbe();
-  return CountRegion(function, argument, ExactCounter::Width::kAsIs,
-                     {.counts = false, .redirection = redirection}, clock)
+  return CountRegion(function, argument, {.counts = false, .redirection = redirection}, clock)
       .incomplete_reason;
 }
 
@@ -357,7 +336,7 @@ Availability ExactCounter::Probe() {
           ""};
 }
 
-ExactCounts ExactCounter::Count(void (*)(void*), void*, Width, BlockProfile*) {
+ExactCounts ExactCounter::Count(void (*)(void*), void*, BlockProfile*) {
   throw std::logic_error("exact counter: " + Probe().reason);
 }
 

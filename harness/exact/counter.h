@@ -12,6 +12,7 @@
 #ifndef TOPDNN_HARNESS_EXACT_COUNTER_H_
 #define TOPDNN_HARNESS_EXACT_COUNTER_H_
 
+#include <concepts>
 #include <memory>
 
 #include "harness/counters/source.h"
@@ -22,11 +23,6 @@ namespace topdnn {
 
 class ExactCounter {
  public:
-  enum class Width {
-    kAsIs,    // the OpenMP team that the region starts
-    kSingle,  // one OpenMP thread during the counted pass; sets `width_forced`
-  };
-
   // Whether this machine and build can count, and if not, why. The first call makes a trial in a
   // child process (fork).
   static Availability Probe();
@@ -35,15 +31,12 @@ class ExactCounter {
   // passes through after the process state is restored; its count is lost. Only one count can run
   // in a process: throws std::logic_error if one is running, on any thread, or if Probe() fails.
   // `blocks`: what the region executed block by block, if not null.
-  static ExactCounts Count(void (*function)(void*), void* argument, Width width = Width::kAsIs,
-                           BlockProfile* blocks = nullptr);
+  static ExactCounts Count(void (*function)(void*), void* argument, BlockProfile* blocks = nullptr);
 
   // The same for any callable. The count includes the function that calls it.
-  template <class Callable>
-  static ExactCounts Count(Callable& callable, Width width = Width::kAsIs,
-                           BlockProfile* blocks = nullptr) {
-    return Count([](void* c) { (*static_cast<Callable*>(c))(); }, std::addressof(callable), width,
-                 blocks);
+  template <std::invocable Callable>
+  static ExactCounts Count(Callable& callable, BlockProfile* blocks = nullptr) {
+    return Count([](void* c) { (*static_cast<Callable*>(c))(); }, std::addressof(callable), blocks);
   }
 };
 

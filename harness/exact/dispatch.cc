@@ -187,10 +187,10 @@ std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
   return address;
 }
 
-// Continues at `target` and links the exit to it where possible.
-void GoOn(Context* c, const Exit& exit, std::uint64_t target) {
+// Continues at `target` and links the exit to it where possible. `generation`: of the code cache
+// when the exit was taken; a flush leaves nothing of it.
+void GoOn(Context* c, const Exit& exit, std::uint64_t generation, std::uint64_t target) {
   FollowChanges(c);
-  const std::uint64_t generation = c->generation;
   bool chain = false;
   c->go_to = Resolve(c, target, &chain);
   if (chain && exit.kind == Exit::kIndirect) {
@@ -258,6 +258,7 @@ bool DispatchCall(Context* c, const Exit& exit) {
 
 void Dispatch(Context* c) {
   const Exit exit = c->exits.items[c->exit];
+  const std::uint64_t generation = c->generation;
   c->go_to = AddressOf(exit.field);
   c->return_frame = 0;
   c->resume_counted = true;
@@ -282,7 +283,7 @@ void Dispatch(Context* c) {
       break;
   }
   c->resume_counted = false;
-  GoOn(c, exit, exit.kind == Exit::kIndirect ? c->branch_target : exit.target);
+  GoOn(c, exit, generation, exit.kind == Exit::kIndirect ? c->branch_target : exit.target);
 }
 
 }  // namespace

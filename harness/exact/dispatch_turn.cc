@@ -27,6 +27,8 @@ std::atomic_ref<std::uint32_t> Dispatching(Context* c) { return std::atomic_ref(
 void Overwrite(std::uint64_t* place) { *static_cast<volatile std::uint64_t*>(place) = 0; }
 
 void Forget(const Context* c, std::uint64_t low, std::uint64_t high) {
+  // Code that begins before the change may reach into it.
+  low -= std::min<std::uint64_t>(low, kMaxLine * kMaxBlockBytes);
   const Emitter e(const_cast<Context*>(c));
   for (const Exit& exit : c->exits) {
     if (exit.kind != Exit::kIndirect || exit.field == nullptr) continue;
@@ -62,6 +64,11 @@ bool RegisterContext(Context* c) noexcept {
   if (place >= kMaxContexts) return false;
   contexts[place] = c;
   return true;
+}
+
+void ForgetContexts() noexcept {
+  context_count = 0;
+  stopper = nullptr;
 }
 
 void ForgetTargets(Context* by, std::uint64_t low, std::uint64_t high) noexcept {

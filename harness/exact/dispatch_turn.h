@@ -28,6 +28,9 @@ inline constexpr std::uint32_t kMaxContexts = 1024;
 // so no thread may run translated code with it.
 [[nodiscard]] bool RegisterContext(Context* context) noexcept;
 
+// In a forked child: the contexts are those of the parent's threads.
+void ForgetContexts() noexcept;
+
 // The code in [low, high) changes: the indirect branches of all other threads must ask their
 // dispatchers before they jump there again. `by`: the calling thread's context, which holds the
 // turn, or null for a thread that is not translated.

@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+#include <span>
+
 #include "harness/exact/dispatch_turn.h"
 #include "harness/exact/emitter.h"
 #include "harness/exact/mappings.h"
@@ -52,41 +55,24 @@ void OpenAll(Context* c) {
   ForgetTargets(c, 0, kWhole);
 }
 
+constexpr long kWriteNoCode[] = {SYS_futex,   SYS_sched_yield, SYS_mmap,        SYS_munmap,
+                                 SYS_mremap,  SYS_mprotect,    SYS_madvise,     SYS_brk,
+                                 SYS_write,   SYS_close,       SYS_getpid,      SYS_gettid,
+                                 SYS_getppid, SYS_tgkill,      SYS_rt_sigreturn};
+// These write less than a page, at an address in a register.
+constexpr long kWriteLittle[] = {SYS_rt_sigprocmask,   SYS_rt_sigaction, SYS_sigaltstack,
+                                 SYS_clock_gettime,    SYS_nanosleep,    SYS_clock_nanosleep,
+                                 SYS_sched_getaffinity};
+
 // Opens guarded pages to which the kernel may write during a call.
 void OpenFor(Context* c) {
   const std::uint64_t* r = c->registers;
-  if (!GuardsAt(nullptr, 0)) return;
-  switch (r[kRax]) {
-    case SYS_futex:  // these calls do not write to code
-    case SYS_sched_yield:
-    case SYS_mmap:
-    case SYS_munmap:
-    case SYS_mremap:
-    case SYS_mprotect:
-    case SYS_madvise:
-    case SYS_brk:
-    case SYS_write:
-    case SYS_close:
-    case SYS_getpid:
-    case SYS_gettid:
-    case SYS_getppid:
-    case SYS_tgkill:
-    case SYS_rt_sigreturn:
-      return;
-    case SYS_rt_sigprocmask:  // these calls write less than a page, at an address in a register
-    case SYS_rt_sigaction:
-    case SYS_sigaltstack:
-    case SYS_clock_gettime:
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-    case SYS_sched_getaffinity: {
-      const std::uint64_t arguments[] = {r[kRdi], r[kRsi], r[kRdx], r[kR10]};
-      if (GuardsAt(arguments, 4)) OpenAll(c);
-      return;
-    }
-    default:
-      OpenAll(c);
-  }
+  const auto is_one_of = [call = static_cast<long>(r[kRax])](std::span<const long> calls) {
+    return std::find(calls.begin(), calls.end(), call) != calls.end();
+  };
+  if (!GuardsAt(nullptr, 0) || is_one_of(kWriteNoCode)) return;
+  const std::uint64_t arguments[] = {r[kRdi], r[kRsi], r[kRdx], r[kR10]};
+  if (!is_one_of(kWriteLittle) || GuardsAt(arguments, 4)) OpenAll(c);
 }
 
 }  // namespace

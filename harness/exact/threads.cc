@@ -13,9 +13,11 @@
 #include <ctime>
 #include <filesystem>
 #include <mutex>
+#include <new>
 #include <set>
 #include <string>
 
+#include "harness/exact/dispatch_turn.h"
 #include "harness/exact/emitter.h"
 
 namespace topdnn {
@@ -55,6 +57,7 @@ std::set<int> pool;          // threads known to belong to libgomp
 std::vector<Context*> team;  // contexts of this region's workers
 std::string worker_missed;   // why a worker was not translated; empty: all were
 std::atomic<std::uint64_t> region{0};
+std::uint64_t processes = 0;  // this one's number: how many ancestors counted, and forked
 
 std::uint64_t (*team_clock)() noexcept = nullptr;  // null: teams are not timed
 std::uint64_t waited = 0, in_teams = 0;   // in_teams: of outermost teams, from their start to end
@@ -73,16 +76,17 @@ void RunTimedShare(TeamCall* call) {
 }
 
 // Starts a team, in translated code: passes on as many arguments as any of kTeamNames has. The
-// second one is the TeamCall.
-void RunTimedTeam(long a, TeamCall* call, long b, long d, long e, long f, long g, long h) {
-  using Start = void (*)(long, TeamCall*, long, long, long, long, long, long);
+// second one is the TeamCall. The result is that of GOMP_parallel_reductions.
+long RunTimedTeam(long a, TeamCall* call, long b, long d, long e, long f, long g, long h) {
+  using Start = long (*)(long, TeamCall*, long, long, long, long, long, long);
   const bool outermost = omp_get_level() == 0;
   const std::uint64_t start = team_clock();
-  reinterpret_cast<Start>(call->entry)(a, call, b, d, e, f, g, h);
-  if (!outermost) return;
+  const long result = reinterpret_cast<Start>(call->entry)(a, call, b, d, e, f, g, h);
+  if (!outermost) return result;
   const std::uint64_t ticks = team_clock() - start;
   waited += ticks - call->longest;
   in_teams += ticks;
+  return result;
 }
 
 // Contexts of workers that have ended, by the last region that they were part of: libgomp ends
@@ -93,10 +97,10 @@ std::multimap<std::uint64_t, Context*>& spare = *new std::multimap<std::uint64_t
 // A worker's context, kept between regions.
 thread_local struct Worker {
   Context* context = nullptr;
-  std::uint64_t region = 0;
+  std::uint64_t region = 0, process = 0;
   ~Worker() {
     const std::lock_guard lock(mutex);
-    if (context != nullptr) spare.emplace(region, context);
+    if (context != nullptr && process == processes) spare.emplace(region, context);
   }
 } own;
 
@@ -106,6 +110,8 @@ int ThreadId() { return static_cast<int>(syscall(SYS_gettid)); }
 Context* Join() {
   if (own.context != nullptr && own.region == region) return own.context;
   const std::lock_guard lock(mutex);
+  if (own.process != processes) own.context = nullptr;  // it is the parent's
+  own.process = processes;
   pool.insert(ThreadId());
   std::string why;
   if (own.context == nullptr && !spare.empty() && spare.begin()->first != region) {
@@ -200,6 +206,7 @@ void RunTeamCall(void* argument) {
   } else {
     RunTranslated(c, AddressOf(call.function), AddressOf(call.data));
   }
+  FoldTiles(c);  // with this thread's configuration of tiles
   CurrentContext() = nullptr;
 }
 
@@ -224,6 +231,14 @@ std::map<int, std::uint64_t> ThreadTimes() {
         static_cast<std::uint64_t>(t.tv_sec) * 1000000000U + static_cast<std::uint64_t>(t.tv_nsec);
   }
   return times;
+}
+
+void ForgetParent() {
+  new (&mutex) std::mutex;  // another thread of the parent may have held it
+  spare.clear();
+  pool.clear();
+  ++processes;
+  ForgetContexts();
 }
 
 void BeginTeam() {
@@ -257,7 +272,9 @@ void NoteOtherThreads(Context* master, const std::map<int, std::uint64_t>& befor
   if (!others.empty()) {
     Miss(master, "a thread outside the region's team used the CPU", 0);
   }
-  if (master->children > started)
+  std::uint64_t children = master->children;
+  for (const Context* worker : team) children += worker->children;
+  if (children > started)
     Miss(master, "a thread or process started and ended inside the region", 0);
   // (the text stays as it is until the next region)
   if (!worker_missed.empty()) Miss(master, worker_missed.c_str(), 0);

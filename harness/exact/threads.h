@@ -39,6 +39,9 @@ void TimeTeams(std::uint64_t (*clock)() noexcept);
 // CPU time of each thread of the process in ns, by thread id.
 std::map<int, std::uint64_t> ThreadTimes();
 
+// In a forked child that counts: the parent's threads and their contexts are not this process's.
+void ForgetParent();
+
 // BeginTeam starts recording a region's team; EndTeam returns the contexts of its workers.
 void BeginTeam();
 std::vector<Context*> EndTeam();

@@ -21,10 +21,8 @@ namespace topdnn {
 
 namespace {
 
-constexpr int kMaxLine = 16;                      // blocks in a line
 constexpr std::uint32_t kPlaces = 2 * kMaxItems;  // size of the hash table, 2^20
 constexpr std::uint32_t kMaxStale = 256;
-constexpr std::size_t kMaxBlockBytes = kMaxBlockInstructions * ZYDIS_MAX_INSTRUCTION_LENGTH;
 
 // Copies an instruction. A RIP-relative operand keeps its address: it gets a new displacement or,
 // if that is out of reach, a register that the instruction does not use.

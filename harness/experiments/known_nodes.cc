@@ -165,7 +165,7 @@ CountedTree TreeByCounts(Run run, const CorePipeline& pipeline, const CoreRates&
   CountedTree tree;
   BlockProfile blocks;
   const ExactCounts counts =
-      ExactCounter::Count(run, ExactCounter::Width::kAsIs, &blocks);  // (also warms up)
+      ExactCounter::Count(run, &blocks);  // (also warms up)
   const auto [seconds, hertz] = TimeOf(run);
   tree.cycles_low = seconds * hertz.low;
   tree.cycles_high = seconds * hertz.high;

@@ -63,6 +63,19 @@ std::vector<LoopPath> PathsOf(const ExecutedCode& code, const std::vector<Loop>&
   return paths;
 }
 
+// Executed in the loop's own blocks, on all of its paths.
+double FlopsIn(const ExecutedCode& code, const Loop& loop) {
+  double flops = 0;
+  for (const std::size_t b : loop.own) {
+    const BasicBlock& block = code.graph.blocks[b];
+    for (std::size_t k = 0; k < block.count; ++k) {
+      const ExecutedInstruction& one = code.instructions[block.first + k];
+      flops += static_cast<double>(one.times) * one.MeanFlops();
+    }
+  }
+  return flops;
+}
+
 HotLoop Described(const ExecutedCode& code, const LoopPath& own, CodePlaces& places) {
   HotLoop loop;
   const BasicBlock& header = code.graph.blocks[own.loop->header];
@@ -73,17 +86,14 @@ HotLoop Described(const ExecutedCode& code, const LoopPath& own, CodePlaces& pla
   for (const auto& [instruction, weight] : own.path) {
     const Tally& counts = instruction->counts;
     loop.instructions += weight;
-    loop.flops += weight * static_cast<double>(instruction->flops);
+    loop.flops += weight * instruction->MeanFlops();
     loop.loads += weight * static_cast<double>(counts.loads);
     loop.stores += weight * static_cast<double>(counts.stores);
     loop.load_bytes += weight * static_cast<double>(counts.load_bytes);
     loop.fmas += IsFma(instruction->code) ? weight : 0;
     loop.spills += IsSpill(instruction->code) ? weight : 0;
   }
-  if (code.flops > 0) {
-    loop.flop_share =
-        loop.flops * static_cast<double>(loop.iterations) / static_cast<double>(code.flops);
-  }
+  if (code.flops > 0) loop.flop_share = FlopsIn(code, *own.loop) / static_cast<double>(code.flops);
   return loop;
 }
 

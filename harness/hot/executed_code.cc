@@ -100,12 +100,16 @@ ExecutedCode ReadExecutedCode(const BlockProfile& profile) {
     const auto found = all.find(branch.address);
     if (found != all.end()) found->second.taken = branch.taken;
   }
+  for (const auto& [address, flops] : profile.tile_flops) {
+    const auto found = all.find(address);
+    if (found != all.end()) found->second.tile_flops = flops;
+  }
   ExecutedCode code;
   code.instructions.reserve(all.size());
   for (auto& [address, one] : all) {
     if (one.times == 0) continue;
     code.executed += one.times;
-    code.flops += one.times * one.flops;
+    code.flops += one.times * one.flops + one.tile_flops;
     code.instructions.push_back(one);
   }
   FindBlocks(code);

@@ -16,9 +16,15 @@ namespace topdnn {
 struct ExecutedInstruction {
   Instruction code;
   std::uint64_t times = 0;
-  std::uint64_t taken = 0;  // of a conditional branch
-  Tally counts;             // of one execution
-  std::uint64_t flops = 0;  // of one execution
+  std::uint64_t taken = 0;       // of a conditional branch
+  Tally counts;                  // of one execution
+  std::uint64_t flops = 0;       // of one execution
+  std::uint64_t tile_flops = 0;  // of all executions together
+
+  double MeanFlops() const {
+    return static_cast<double>(flops) +
+           (times == 0 ? 0 : static_cast<double>(tile_flops) / static_cast<double>(times));
+  }
 };
 
 struct ExecutedCode {

@@ -53,6 +53,7 @@ BlockProfile OwnBlocks(const BlockProfile& all, std::map<std::string, std::uint6
   const std::vector<LoadedLibrary> libraries = LeftOutLibraries();
   BlockProfile own;
   own.branches = all.branches;
+  own.tile_flops = all.tile_flops;
   std::map<std::string, BlockProfile> by_library;
   for (const ExecutedBlock& block : all.blocks) {
     const auto library =

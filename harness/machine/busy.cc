@@ -47,8 +47,13 @@ std::optional<CpuAccounts::Process> ParseProcessStat(std::string_view stat) {
   std::uint64_t user = 0;
   std::uint64_t system = 0;
   if (!(columns >> user >> system)) return std::nullopt;
+  constexpr int kBeforeProcessor = 23;  // from the system time on
+  for (int i = 0; i < kBeforeProcessor; ++i) columns >> skipped;
+  int cpu = -1;
+  if (!(columns >> cpu)) cpu = -1;
   return CpuAccounts::Process{.name = std::string(stat.substr(open + 1, close - open - 1)),
-                              .ticks = user + system};
+                              .ticks = user + system,
+                              .cpu = cpu};
 }
 
 std::optional<CpuAccounts> ReadCpuAccounts(const std::vector<int>& cpus,
@@ -70,7 +75,10 @@ std::optional<CpuAccounts> ReadCpuAccounts(const std::vector<int>& cpus,
     const std::optional<int> id = ParseNumber<int>(entry.path().filename().string());
     if (!id) continue;
     const std::string text = ReadSmallFile(entry.path() / "stat").text;  // empty: it has ended
-    if (auto process = ParseProcessStat(text)) accounts.processes[*id] = *std::move(process);
+    auto process = ParseProcessStat(text);
+    if (!process) continue;
+    process->elsewhere = process->cpu >= 0 && !wanted.contains(process->cpu);
+    accounts.processes[*id] = *std::move(process);
   }
   return accounts;
 }
@@ -89,7 +97,7 @@ std::optional<Busy> BusyBetween(const CpuAccounts& before, const CpuAccounts& af
         static_cast<double>(process.ticks - (known ? earlier->second.ticks : std::uint64_t{0}));
     if (id == own) {
       used -= ticks;
-    } else if (ticks > 0) {
+    } else if (ticks > 0 && !process.elsewhere) {
       Busy::Process& named =
           by_name.try_emplace(process.name, Busy::Process{process.name, 0, 0}).first->second;
       named.used += ticks / per_cpu;

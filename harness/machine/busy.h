@@ -21,6 +21,8 @@ struct CpuAccounts {
   struct Process {
     std::string name;
     std::uint64_t ticks = 0;
+    int cpu = -1;            // on which it ran last
+    bool elsewhere = false;  // that CPU is none of those in question
     bool operator==(const Process&) const = default;
   };
   std::map<int, Process> processes;  // by process id; those that are readable

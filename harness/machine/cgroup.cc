@@ -244,11 +244,14 @@ std::vector<std::string> ReadCgroupCpusets(const std::filesystem::path& root) {
 
 std::optional<CgroupThrottling> ReadCgroupThrottling(const std::filesystem::path& root) {
   std::optional<CgroupThrottling> all;
+  int counted = 0;  // the version: a hierarchy may be mounted at several places
   for (const Hierarchy& hierarchy : HierarchiesOf("cpu", root)) {
+    if (hierarchy.version == counted) continue;
     for (const auto& folder : hierarchy.folders) {
       const auto text = TextOf(folder / "cpu.stat");
       const auto own = text ? ParseCgroupThrottling(*text) : std::nullopt;
       if (!own) continue;
+      counted = hierarchy.version;
       if (!all) all.emplace();
       all->periods += own->periods;
       all->throttled += own->throttled;

@@ -21,6 +21,10 @@ constexpr int kNoMemory = 2;  // the exit status of a child that had too little 
        {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGALRM, SIGABRT, SIGINT, SIGTERM}) {
     std::signal(signal, SIG_DFL);
   }
+  // The caller may block the signal that ends a trial without end.
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   const rlimit no_core = {};
   setrlimit(RLIMIT_CORE, &no_core);
   alarm(seconds);

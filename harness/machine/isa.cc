@@ -134,7 +134,11 @@ bool RequestAmxPermission() {
 std::vector<IsaVerdict> ReadIsas() {
   const CpuidLeaves leaves = ReadCpuid();
   const std::uint64_t xcr0 = ReadXcr0(leaves);
-  const bool amx = DecideIsas(leaves, xcr0, true).back().usable;
+  // (a hypervisor may hide one of the two)
+  const std::vector<IsaVerdict> if_permitted = DecideIsas(leaves, xcr0, true);
+  const bool amx = std::any_of(if_permitted.begin(), if_permitted.end(), [](const IsaVerdict& one) {
+    return one.usable && (one.isa == Isa::kAmxInt8 || one.isa == Isa::kAmxBf16);
+  });
   return DecideIsas(leaves, xcr0, amx && RequestAmxPermission());
 }
 

@@ -162,7 +162,13 @@ void ControlSocket::Serve() {
 void ControlSocket::Accept() {
   for (;;) {
     const int client = accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (client < 0) return;
+    if (client < 0) {
+      // Without descriptors the connection stays pending: the next look is in the next window.
+      if (errno == EAGAIN || errno == EINTR) return;
+      window_ = Clock::now();
+      served_ = kMostPackets;
+      return;
+    }
     const bool within_rate = WithinRate();
     if (!IsOfUser(client, user_)) {
       Send(client, ControlRefusal("the process belongs to another user"));

@@ -53,7 +53,7 @@ TEST_P(OwnLoops, LieInOneLineOfCodeIfTheyFit) {
   auto run = [&kernel]() noexcept { kernel->Run(); };
   run();
   BlockProfile blocks;
-  ExactCounter::Count(run, ExactCounter::Width::kSingle, &blocks);
+  ExactCounter::Count(run, &blocks);
   const ExecutedCode code = ReadExecutedCode(blocks);
   int checked = 0;
   for (const Loop& loop : FindLoops(code.graph)) {

@@ -44,6 +44,27 @@ HotLoops Described(const FormCosts& costs, const std::string& why, std::size_t l
                        {.loops = listed, .lines = 10});
 }
 
+// A loop whose body takes one of two ways, 51 times and 49 times, each with one FMA:
+// jz 1f; fma; jmp 2f; 1: fma; 2: dec; jnz.
+TEST(DescribeLoops, TheShareOfFlopsIsOfAllWays) {
+  const std::vector<std::uint8_t> fma = {0xc4, 0xc2, 0x3d, 0xb8, 0xc1};
+  std::vector<std::uint8_t> first = fma;
+  first.insert(first.end(), {0xeb, 0x05});
+  std::vector<std::uint8_t> second = fma;
+  BlockProfile profile;
+  profile.blocks.push_back({0x1000, 0x1002, 100, false, {0x74, 0x07}});
+  profile.blocks.push_back({0x1002, 0x1009, 51, false, first});
+  profile.blocks.push_back({0x1009, 0x100e, 49, false, second});
+  profile.blocks.push_back({0x100e, 0x1013, 100, false, {0x48, 0xff, 0xc9, 0x75, 0xed}});
+  profile.branches = {{0x1000, 49, 51}, {0x1011, 99, 1}};
+  CodePlaces places({});
+  const HotLoops hot =
+      DescribeLoops(ReadExecutedCode(profile), ChainCosts(), "", places, {.loops = 1, .lines = 10});
+  EXPECT_EQ(hot.flops, 1600U);
+  ASSERT_EQ(hot.loops.size(), 1U);
+  EXPECT_DOUBLE_EQ(*hot.loops[0].flop_share, 1);
+}
+
 TEST(DescribeLoops, HasSharesAndAmounts) {
   const HotLoops hot = Described(ChainCosts(), "", 1);
   EXPECT_EQ(hot.instructions, 3001U);

@@ -15,6 +15,7 @@
 
 #include "harness/exact/instructions/decode.h"
 #include "harness/hot/executed_code.h"
+#include "harness/machine/isa.h"
 
 namespace topdnn {
 namespace {
@@ -48,7 +49,7 @@ TEST(ExactBlocks, TimesLengthsAreTheInstructions) {
     for (int k = 0; k < 7; ++k) Sum(values, &sum);
   };
   BlockProfile blocks;
-  const ExactCounts counts = ExactCounter::Count(region, ExactCounter::Width::kAsIs, &blocks);
+  const ExactCounts counts = ExactCounter::Count(region, &blocks);
   ASSERT_TRUE(counts.complete) << counts.incomplete_reason;
   EXPECT_EQ(InstructionsOf(blocks), counts.instructions);
   EXPECT_EQ(ReadExecutedCode(blocks).executed, counts.instructions);
@@ -63,7 +64,7 @@ TEST(ExactBlocks, IncludeAllThreadsAndMarkOpenmp) {
   };
   region();
   BlockProfile blocks;
-  const ExactCounts counts = ExactCounter::Count(region, ExactCounter::Width::kAsIs, &blocks);
+  const ExactCounts counts = ExactCounter::Count(region, &blocks);
   ASSERT_TRUE(counts.complete) << counts.incomplete_reason;
   EXPECT_EQ(InstructionsOf(blocks), counts.instructions);
   std::erase_if(blocks.blocks, [](const ExecutedBlock& block) { return block.openmp; });
@@ -121,7 +122,7 @@ TEST(ExactBlocks, FindALoopWithItsIterations) {
   };
   if (__builtin_cpu_supports("fma") == 0) GTEST_SKIP() << "this CPU has no FMA";
   BlockProfile blocks;
-  ExactCounter::Count(region, ExactCounter::Width::kAsIs, &blocks);
+  ExactCounter::Count(region, &blocks);
   const ExecutedCode code = ReadExecutedCode(blocks);
   const std::vector<Loop> loops = FindLoops(code.graph);
   ASSERT_EQ(loops.size(), 1U);
@@ -133,6 +134,33 @@ TEST(ExactBlocks, FindALoopWithItsIterations) {
       code.instructions[code.graph.blocks[loops[0].header].first + 2];
   EXPECT_EQ(branch.code.flow, Flow::kConditional);
   EXPECT_EQ(branch.taken, 999U);
+}
+
+// The operations of a product of tiles depend on the tiles' configuration: with 16 rows of 64
+// bytes, 16 x 16 sums of 32 products each.
+TEST(ExactBlocks, HaveTheFlopsOfTiles) {
+  if (!HasIsa(Isa::kAmxBf16)) GTEST_SKIP() << "this CPU has no AMX-BF16";
+  struct alignas(64) Configuration {
+    std::uint8_t palette = 1, start = 0, reserved[14] = {};
+    std::uint16_t row_bytes[16] = {64, 64, 64};
+    std::uint8_t rows[16] = {16, 16, 16};
+  };
+  const Configuration tiles;
+  auto region = [&tiles] {
+    long n = 10;
+    asm volatile(
+        ".byte 0xc4, 0xe2, 0x78, 0x49, 0x02\n"                       // ldtilecfg [rdx]
+        "1: .byte 0xc4, 0xe2, 0x6a, 0x5c, 0xc1\n dec %0\n jnz 1b\n"  // tdpbf16ps tmm0, tmm1, tmm2
+        ".byte 0xc4, 0xe2, 0x78, 0x49, 0xc0"                         // tilerelease
+        : "+r"(n)
+        : "d"(&tiles)
+        : "memory", "cc");
+  };
+  BlockProfile blocks;
+  const ExactCounts counts = ExactCounter::Count(region, &blocks);
+  constexpr std::uint64_t kFlops = 10 * 2 * 16 * 16 * 32;
+  EXPECT_EQ(counts.amx_bf16_flops, kFlops);
+  EXPECT_EQ(ReadExecutedCode(blocks).flops, kFlops);
 }
 
 }  // namespace

@@ -311,6 +311,46 @@ TEST(ExactChanging, CodeReadByARing) {
   close(ends[1]);
 }
 
+// After 256 changes the cache of code is emptied. The jump that led to the last changed block is
+// not linked into what follows: there, other code has its place. 255 changes before and 256 after
+// it made the first jump of the new cache lead to itself.
+TEST(ExactChanging, MoreChangesThanAreKept) {
+  const WritableCode code;
+  std::uint8_t* const other = code.code + kPage / 2;
+  std::memcpy(other, Function(0).text, sizeof Function::text);
+  int sum = 0;
+  const auto set = [](std::uint8_t* function, int value) {
+    *static_cast<volatile std::uint8_t*>(function + 1) = static_cast<std::uint8_t>(value);
+  };
+  auto region = [&] {
+    sum = 0;
+    const auto change_other = [&](int times) {
+      for (int k = 0; k < times; ++k) {
+        set(other, k);
+        sum += Call(other);
+      }
+    };
+    set(code.code, 0);
+    sum += Call(code.code) + Call(other);
+    set(other, 1);
+    sum += Call(code.code) + Call(other);
+    change_other(255);
+    set(code.code, 7);
+    sum += Call(code.code);
+    change_other(256);
+    set(code.code, 9);
+    sum += Call(code.code);
+  };
+  region();
+  const int native = sum;
+  std::memcpy(other, Function(0).text, sizeof Function::text);
+  region();
+  EXPECT_EQ(sum, native);
+  std::memcpy(other, Function(0).text, sizeof Function::text);
+  ExactCounter::Count(region);
+  EXPECT_EQ(sum, native);
+}
+
 // A store that changes the next instruction, without a branch between them.
 TEST(ExactChanging, TheNextInstruction) {
   const WritableCode code;

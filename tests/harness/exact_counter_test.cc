@@ -429,21 +429,6 @@ TEST(ExactCounter, TeamsOfDifferentFunctions) {
   }
 }
 
-TEST(ExactCounter, WidthOne) {
-  omp_set_num_threads(2);
-  const ExactCounts counts = ExactCounter::Count(
-      [](void*) {
-#pragma omp parallel for schedule(dynamic)
-        for (int i = 0; i < 100; ++i) sink = Chain(10);
-      },
-      nullptr, ExactCounter::Width::kSingle);
-  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
-  EXPECT_EQ(counts.threads, 1);
-  EXPECT_TRUE(counts.width_forced);
-  EXPECT_EQ(counts.fp[kF64][kScalar], 1000U);
-  EXPECT_EQ(omp_get_max_threads(), 2);
-}
-
 TEST(ExactCounter, WorkOfAnotherThreadMakesItIncomplete) {
   std::atomic<bool> stop{false};
   std::atomic<int> rounds{0};

@@ -5,6 +5,7 @@
 #if defined(__x86_64__)
 
 #include <malloc.h>
+#include <omp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "harness/exact/context.h"
+#include "harness/exact/counter.h"
 #include "harness/exact/dispatch_turn.h"
 #include "harness/exact/threads.h"
 
@@ -88,6 +90,51 @@ TEST(ExactThreads, AWorkerMayEndAfterStaticObjects) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+// Children count at the same time as each other and as their parent, whose translated code they
+// would share.
+TEST(ExactThreads, ForkedChildrenCountAtTheSameTime) {
+  if (const auto exact = ExactCounter::Probe(); !exact.works) GTEST_SKIP() << exact.reason;
+  const auto counts_ten_chains = [] {
+    bool right = true;
+    for (int k = 0; k < 60; ++k) {
+      auto region = [] {
+        double sum = 0;
+        for (int i = 0; i < 10; ++i) asm volatile("addsd %0, %0" : "+x"(sum));
+      };
+      const ExactCounts counts = ExactCounter::Count(region);
+      right = right && counts.complete && counts.fp[kF64][kScalar] == 10;
+    }
+    return right;
+  };
+  EXPECT_TRUE(counts_ten_chains());
+  pid_t children[3];
+  for (pid_t& child : children) {
+    child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) _exit(counts_ten_chains() ? 7 : 1);
+  }
+  EXPECT_TRUE(counts_ten_chains());
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+  }
+}
+
+// A thread of the team starts a thread that ends: its work is not counted.
+TEST(ExactThreads, AThreadThatAWorkerStartsAndEndsMakesItIncomplete) {
+  if (const auto exact = ExactCounter::Probe(); !exact.works) GTEST_SKIP() << exact.reason;
+  auto region = [] {
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 1) std::thread([] {}).join();
+  };
+  ExactCounter::Count(region);  // (starts the team's threads)
+  const ExactCounts counts = ExactCounter::Count(region);
+  if (counts.threads != 2) GTEST_SKIP() << "OpenMP gives no second thread here";
+  EXPECT_FALSE(counts.complete);
 }
 
 }  // namespace

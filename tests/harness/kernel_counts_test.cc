@@ -146,7 +146,7 @@ TEST(KernelCounts, FindsOneInstructionMoreInARealLoop) {
   if (const auto exact = ExactCounter::Probe(); !exact.works) GTEST_SKIP() << exact.reason;
   const auto counted = [](void (*function)(void*)) {
     BlockProfile blocks;
-    ExactCounter::Count(function, nullptr, ExactCounter::Width::kAsIs, &blocks);
+    ExactCounter::Count(function, nullptr, &blocks);
     CodePlaces places({});
     return KernelCountsOf(blocks, places);
   };

@@ -49,6 +49,28 @@ TEST(BusyTest, ReadsTheGivenCpus) {
   EXPECT_FALSE(ReadCpuAccounts({0}, folder.path() / "none"));
 }
 
+// Field 39 of proc(5)'s stat is the CPU. A program on another CPU is not named.
+TEST(BusyTest, NamesProgramsOfTheGivenCpus) {
+  const TestFolder folder;
+  Write(folder.path() / "stat", "cpu0 10 0 0 100 0 0 0 0 0 0\n");
+  const auto stat = [](int id, int cpu) {
+    return std::to_string(id) + " (p" + std::to_string(cpu) +
+           ") R 1 1 1 0 -1 0 0 0 0 0 30 4 0 0 20 0 1 0 1 1 1 18446744073709551615 0 0 0 0 0 0 0 0 "
+           "0 "
+           "0 0 0 17 " +
+           std::to_string(cpu) + " 0 0";
+  };
+  Write(folder.path() / "17" / "stat", stat(17, 0));
+  Write(folder.path() / "18" / "stat", stat(18, 5));
+  const auto accounts = ReadCpuAccounts({0}, folder.path());
+  ASSERT_TRUE(accounts);
+  EXPECT_EQ(accounts->processes.at(18).cpu, 5);
+  const auto busy = BusyBetween({.busy = 0, .all = 10, .processes = {}}, *accounts, 1, 1);
+  ASSERT_TRUE(busy);
+  ASSERT_EQ(busy->processes.size(), 1u);
+  EXPECT_EQ(busy->processes[0].name, "p0");
+}
+
 // Two CPUs for 100 ticks each: 150 busy, of which this process used 40, two of one name 60 and 30,
 // and one that is new 10; the kernel the rest.
 TEST(BusyTest, OthersAreAllButThisProcess) {

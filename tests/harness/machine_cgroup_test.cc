@@ -139,6 +139,21 @@ TEST_F(CgroupTree, ThrottlingOfTheGroupAndItsParents) {
   EXPECT_DOUBLE_EQ(all->seconds, 1.5);
 }
 
+// The same hierarchy at two places, as some container networks mount it.
+TEST_F(CgroupTree, ThrottlingOfAHierarchyThatIsMountedTwice) {
+  Write("proc/self/cgroup", "0::/a\n");
+  Write("proc/self/mountinfo",
+        "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+        "52 31 0:38 / /run/cilium/cgroupv2 rw - cgroup2 none rw\n");
+  for (const char* place : {"sys/fs/cgroup", "run/cilium/cgroupv2"}) {
+    Write(std::string(place) + "/a/cpu.stat",
+          "nr_periods 10\nnr_throttled 4\nthrottled_usec 1000000\n");
+  }
+  const auto all = ReadCgroupThrottling(root_);
+  ASSERT_TRUE(all);
+  EXPECT_DOUBLE_EQ(all->seconds, 1);
+}
+
 TEST_F(CgroupTree, ThrottlingOfVersion1) {
   Write("proc/self/cgroup", "2:cpu,cpuacct:/docker/1\n0::/\n");
   Write("proc/self/mountinfo",
