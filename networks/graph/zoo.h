@@ -36,12 +36,12 @@ struct PublishedTotals {
 PublishedTotals TotalsOfTorchvision(std::optional<double> parameters, double gmacs);
 
 struct NetworkOffer {
-  std::string name;     // "resnet50"
-  std::string variant;  // "v1"; empty for the default
-  std::string source;   // the paper or program that defines it
-  Shape image;          // default (C, H, W)
-  Shape small;          // a small image that all layers accept, for tests
-  std::int64_t classes = 10;
+  std::string name;             // "resnet50"
+  std::string variant = {};     // "v1"; empty for the default
+  std::string source;           // the paper or program that defines it
+  Shape image = {3, 224, 224};  // default (C, H, W)
+  Shape small = {3, 64, 64};    // a small image that all layers accept, for tests
+  std::int64_t classes = 1000;
   Graph (*build)(const NetworkSize& size);
   PublishedTotals published = {};  // at batch 1, of the default image and classes
 

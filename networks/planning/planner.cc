@@ -69,7 +69,7 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request) {
     PlanLoss(draft);
     PlanBackward(draft);
   }
-  if (request.rules == nullptr) DropCopiesOfConcats(draft);
+  if (request.rules == nullptr && request.fuse) DropCopiesOfConcats(draft);
   ParameterPlanner parameters(draft);
   parameters.Settle();
   if (request.training) parameters.PlanUpdates();

@@ -28,7 +28,8 @@ struct PlanRequest {
   Optimizer optimizer;
   // The rules of a framework that the plan mirrors. nullptr: the best plan for the backend.
   const PlanRules* rules = nullptr;
-  // Fuses the layers that the backend can fuse (see fusion.h) and that the rules allow.
+  // Fuses the layers that the backend can fuse (see fusion.h) and that the rules allow. Also leaves
+  // out the copies of concatenations (DropCopiesOfConcats). Otherwise each layer is a stage.
   bool fuse = true;
   // Training draws dropout masks. Inference never does.
   bool dropout = true;

@@ -157,8 +157,8 @@ class IntegerGraphMaker {
     }
   }
 
-  // The integer layer, and its parameters in integers. nullptr: the weights are not integers times
-  // the scales.
+  // The integer layer, and its parameters in integers. nullptr: the weights or the bias are not
+  // integers times the scales.
   std::shared_ptr<const Op> OpOf(const IntegerGroup& group, const std::vector<float>& scales) {
     const float unit = group.dst ? group.dst->scale : 1.0F;
     const std::string weights_key = ParameterKey(group.first->name, "weights");
@@ -188,16 +188,21 @@ class IntegerGraphMaker {
       if (!(nearest >= -128 && nearest <= 127) || std::abs(x - nearest) > kRounding) return nullptr;
       integers.as<float>()[i] = nearest;
     }
-    weights = std::move(integers);
     const auto bias = result_.parameters.find(ParameterKey(group.first->name, "bias"));
     if (bias != result_.parameters.end()) {
+      Tensor units(bias->second.shape());
       for (std::int64_t k = 0; k < channels; ++k) {
+        const float x = bias->second.as<float>()[k] / of_sums[static_cast<std::size_t>(k)];
+        const float nearest = std::nearbyint(x);
+        // The bias and its unit are products that f32 rounded.
         constexpr float kMost = 2147483520.0F;  // the largest f32 below 2^31
-        float& value = bias->second.as<float>()[k];
-        value =
-            std::clamp(std::nearbyint(value / of_sums[static_cast<std::size_t>(k)]), -kMost, kMost);
+        constexpr float kRounding = 1e-3F, kRelative = 0x1p-21F;
+        if (!(std::abs(x - nearest) <= kRounding + kRelative * std::abs(x))) return nullptr;
+        units.as<float>()[k] = std::clamp(nearest, -kMost, kMost);
       }
+      bias->second = std::move(units);
     }
+    weights = std::move(integers);
     std::shared_ptr<const Op> layer = group.first->op;
     if (group.relu)
       layer = layer->FusedWith(ReluOp(graph_.shape(group.output), *group.relu / unit));

@@ -49,18 +49,14 @@ Graph BuildOneTower(const NetworkSize& size) {
 }
 
 const NetworkRegistration kBvlc({.name = "alexnet",
-                                 .variant = "",
                                  .source = "Krizhevsky et al. 2012; BVLC Caffe",
                                  .image = {3, 227, 227},
                                  .small = {3, 67, 67},
-                                 .classes = 1000,
                                  .build = BuildBvlc});
 const NetworkRegistration kOneTower({.name = "alexnet",
                                      .variant = "one-tower",
                                      .source = "Krizhevsky 2014; torchvision",
-                                     .image = {3, 224, 224},
                                      .small = {3, 67, 67},
-                                     .classes = 1000,
                                      .build = BuildOneTower,
                                      .published = TotalsOfTorchvision(61100840, 0.714)});
 

@@ -23,7 +23,6 @@ Graph Build(const NetworkSize& size) {
 }
 
 const NetworkRegistration kCnn({.name = "cnn",
-                                .variant = "",
                                 .source = "TensorFlow CNN tutorial (CIFAR-10)",
                                 .image = {3, 32, 32},
                                 .small = {3, 32, 32},

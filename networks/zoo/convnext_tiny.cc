@@ -60,11 +60,7 @@ Graph BuildConvNeXtTiny(const NetworkSize& size) {
 }
 
 const NetworkRegistration kConvNeXtTiny({.name = "convnext_tiny",
-                                         .variant = "",
                                          .source = "Liu et al. 2022; torchvision",
-                                         .image = {3, 224, 224},
-                                         .small = {3, 64, 64},
-                                         .classes = 1000,
                                          .build = BuildConvNeXtTiny,
                                          .published = TotalsOfTorchvision(28589128, 4.456)});
 

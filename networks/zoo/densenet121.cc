@@ -52,11 +52,7 @@ Graph BuildDenseNet121(const NetworkSize& size) {
 }
 
 const NetworkRegistration kDenseNet121({.name = "densenet121",
-                                        .variant = "",
                                         .source = "Huang et al. 2017; torchvision",
-                                        .image = {3, 224, 224},
-                                        .small = {3, 64, 64},
-                                        .classes = 1000,
                                         .build = BuildDenseNet121,
                                         .published = TotalsOfTorchvision(7978856, 2.834)});
 

@@ -52,11 +52,7 @@ Graph BuildEfficientNetB0(const NetworkSize& size) {
 }
 
 const NetworkRegistration kEfficientNetB0({.name = "efficientnet_b0",
-                                           .variant = "",
                                            .source = "Tan and Le 2019; torchvision",
-                                           .image = {3, 224, 224},
-                                           .small = {3, 64, 64},
-                                           .classes = 1000,
                                            .build = BuildEfficientNetB0,
                                            .published = TotalsOfTorchvision(5288548, 0.386)});
 

@@ -89,18 +89,11 @@ Graph BuildNormalized(const NetworkSize& size) {
 }
 
 const NetworkRegistration kGoogLeNet({.name = "googlenet",
-                                      .variant = "",
                                       .source = "Szegedy et al. 2015; BVLC Caffe",
-                                      .image = {3, 224, 224},
-                                      .small = {3, 64, 64},
-                                      .classes = 1000,
                                       .build = BuildPublished});
 const NetworkRegistration kNormalized({.name = "googlenet",
                                        .variant = "bn",
                                        .source = "torchvision",
-                                       .image = {3, 224, 224},
-                                       .small = {3, 64, 64},
-                                       .classes = 1000,
                                        .build = BuildNormalized,
                                        .published = TotalsOfTorchvision(6624904, 1.498)});
 

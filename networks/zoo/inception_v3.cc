@@ -130,11 +130,9 @@ class InceptionV3 {
 Graph BuildInceptionV3(const NetworkSize& size) { return InceptionV3(size).Build(); }
 
 const NetworkRegistration kInceptionV3({.name = "inception_v3",
-                                        .variant = "",
                                         .source = "Szegedy et al. 2016; torchvision",
                                         .image = {3, 299, 299},
                                         .small = {3, 75, 75},
-                                        .classes = 1000,
                                         .build = BuildInceptionV3,
                                         .published = TotalsOfTorchvision({}, 5.713)});
 

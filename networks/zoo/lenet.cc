@@ -20,7 +20,6 @@ Graph Build(const NetworkSize& size) {
 }
 
 const NetworkRegistration kLeNet({.name = "lenet",
-                                  .variant = "",
                                   .source = "BVLC Caffe",
                                   .image = {1, 28, 28},
                                   .small = {1, 28, 28},

@@ -22,7 +22,6 @@ Graph Build(const NetworkSize& size) {
 }
 
 const NetworkRegistration kLeNet5({.name = "lenet5",
-                                   .variant = "",
                                    .source = "LeCun et al. 1998",
                                    .image = {1, 32, 32},
                                    .small = {1, 32, 32},

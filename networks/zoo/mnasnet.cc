@@ -45,11 +45,7 @@ Graph BuildMnasNet(const NetworkSize& size) {
 }
 
 const NetworkRegistration kMnasNet({.name = "mnasnet",
-                                    .variant = "",
                                     .source = "Tan et al. 2019; torchvision (1.0)",
-                                    .image = {3, 224, 224},
-                                    .small = {3, 64, 64},
-                                    .classes = 1000,
                                     .build = BuildMnasNet,
                                     .published = TotalsOfTorchvision(4383312, 0.314)});
 

@@ -42,11 +42,7 @@ Graph Build(const NetworkSize& size) {
 }
 
 const NetworkRegistration kMobileNetV1({.name = "mobilenet_v1",
-                                        .variant = "",
                                         .source = "Howard et al. 2017",
-                                        .image = {3, 224, 224},
-                                        .small = {3, 64, 64},
-                                        .classes = 1000,
                                         .build = Build,
                                         .published = {.parameters = PublishedFigure{4.2e6, 1e5},
                                                       .macs = PublishedFigure{569e6, 1e6},

@@ -44,11 +44,7 @@ Graph Build(const NetworkSize& size) {
 }
 
 const NetworkRegistration kMobileNetV2({.name = "mobilenet_v2",
-                                        .variant = "",
                                         .source = "Sandler et al. 2018; torchvision",
-                                        .image = {3, 224, 224},
-                                        .small = {3, 64, 64},
-                                        .classes = 1000,
                                         .build = Build,
                                         .published = TotalsOfTorchvision(3504872, 0.301)});
 

@@ -77,19 +77,11 @@ Graph BuildMobileNetV3Small(const NetworkSize& size) {
 }
 
 const NetworkRegistration kMobileNetV3Large({.name = "mobilenet_v3_large",
-                                             .variant = "",
                                              .source = "Howard et al. 2019; torchvision",
-                                             .image = {3, 224, 224},
-                                             .small = {3, 64, 64},
-                                             .classes = 1000,
                                              .build = BuildMobileNetV3Large,
                                              .published = TotalsOfTorchvision(5483032, 0.217)});
 const NetworkRegistration kMobileNetV3Small({.name = "mobilenet_v3_small",
-                                             .variant = "",
                                              .source = "Howard et al. 2019; torchvision",
-                                             .image = {3, 224, 224},
-                                             .small = {3, 64, 64},
-                                             .classes = 1000,
                                              .build = BuildMobileNetV3Small,
                                              .published = TotalsOfTorchvision(2542856, 0.057)});
 

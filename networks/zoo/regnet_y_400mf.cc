@@ -60,11 +60,7 @@ Graph BuildRegNetY400(const NetworkSize& size) {
 }
 
 const NetworkRegistration kRegNetY400({.name = "regnet_y_400mf",
-                                       .variant = "",
                                        .source = "Radosavovic et al. 2020; torchvision",
-                                       .image = {3, 224, 224},
-                                       .small = {3, 64, 64},
-                                       .classes = 1000,
                                        .build = BuildRegNetY400,
                                        .published = TotalsOfTorchvision(4344144, 0.402)});
 

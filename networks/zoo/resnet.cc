@@ -96,34 +96,17 @@ Graph BuildResNeXt50(const NetworkSize& size) {
 }
 
 const NetworkRegistration kResNet18({.name = "resnet18",
-                                     .variant = "",
                                      .source = "He et al. 2016; torchvision",
-                                     .image = {3, 224, 224},
-                                     .small = {3, 64, 64},
-                                     .classes = 1000,
                                      .build = BuildResNet18,
                                      .published = TotalsOfTorchvision(11689512, 1.814)});
 const NetworkRegistration kResNet50({.name = "resnet50",
-                                     .variant = "",
                                      .source = "He et al. 2016; torchvision (v1.5)",
-                                     .image = {3, 224, 224},
-                                     .small = {3, 64, 64},
-                                     .classes = 1000,
                                      .build = BuildResNet50,
                                      .published = TotalsOfTorchvision(25557032, 4.089)});
-const NetworkRegistration kResNet50V1({.name = "resnet50",
-                                       .variant = "v1",
-                                       .source = "He et al. 2016",
-                                       .image = {3, 224, 224},
-                                       .small = {3, 64, 64},
-                                       .classes = 1000,
-                                       .build = BuildResNet50V1});
+const NetworkRegistration kResNet50V1(
+    {.name = "resnet50", .variant = "v1", .source = "He et al. 2016", .build = BuildResNet50V1});
 const NetworkRegistration kResNeXt50({.name = "resnext50",
-                                      .variant = "",
                                       .source = "Xie et al. 2017; torchvision (32x4d)",
-                                      .image = {3, 224, 224},
-                                      .small = {3, 64, 64},
-                                      .classes = 1000,
                                       .build = BuildResNeXt50,
                                       .published = TotalsOfTorchvision(25028904, 4.230)});
 

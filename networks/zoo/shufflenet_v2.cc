@@ -64,11 +64,7 @@ Graph BuildShuffleNetV2(const NetworkSize& size) {
 }
 
 const NetworkRegistration kShuffleNetV2({.name = "shufflenet_v2",
-                                         .variant = "",
                                          .source = "Ma et al. 2018; torchvision (1.0x)",
-                                         .image = {3, 224, 224},
-                                         .small = {3, 64, 64},
-                                         .classes = 1000,
                                          .build = BuildShuffleNetV2,
                                          .published = TotalsOfTorchvision(2278604, 0.145)});
 

@@ -50,19 +50,12 @@ Graph BuildSqueezeNet10(const NetworkSize& size) {
 }
 
 const NetworkRegistration kSqueezeNet11({.name = "squeezenet",
-                                         .variant = "",
                                          .source = "Iandola et al. 2016; torchvision (1.1)",
-                                         .image = {3, 224, 224},
-                                         .small = {3, 64, 64},
-                                         .classes = 1000,
                                          .build = BuildSqueezeNet11,
                                          .published = TotalsOfTorchvision(1235496, 0.349)});
 const NetworkRegistration kSqueezeNet10({.name = "squeezenet",
                                          .variant = "v1.0",
                                          .source = "Iandola et al. 2016; torchvision",
-                                         .image = {3, 224, 224},
-                                         .small = {3, 64, 64},
-                                         .classes = 1000,
                                          .build = BuildSqueezeNet10,
                                          .published = TotalsOfTorchvision(1248424, 0.819)});
 

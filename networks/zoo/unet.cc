@@ -47,7 +47,6 @@ Graph BuildUNet(const NetworkSize& size) {
 }
 
 const NetworkRegistration kUNet({.name = "unet",
-                                 .variant = "",
                                  .source = "Ronneberger et al. 2015; milesial/Pytorch-UNet",
                                  .image = {3, 256, 256},
                                  .small = {3, 32, 32},

@@ -37,19 +37,13 @@ Graph BuildVgg16(const NetworkSize& size) { return Build("vgg16", size, {2, 2, 3
 Graph BuildVgg19(const NetworkSize& size) { return Build("vgg19", size, {2, 2, 4, 4, 4}); }
 
 const NetworkRegistration kVgg16({.name = "vgg16",
-                                  .variant = "",
                                   .source = "Simonyan and Zisserman 2015, D",
-                                  .image = {3, 224, 224},
                                   .small = {3, 32, 32},
-                                  .classes = 1000,
                                   .build = BuildVgg16,
                                   .published = TotalsOfTorchvision(138357544, 15.470)});
 const NetworkRegistration kVgg19({.name = "vgg19",
-                                  .variant = "",
                                   .source = "Simonyan and Zisserman 2015, E",
-                                  .image = {3, 224, 224},
                                   .small = {3, 32, 32},
-                                  .classes = 1000,
                                   .build = BuildVgg19,
                                   .published = TotalsOfTorchvision(143667240, 19.632)});
 

@@ -106,10 +106,8 @@ Graph BuildYolo(const NetworkSize& size) { return YoloBuilder(size).Build(); }
 
 const NetworkRegistration kYolo(
     {.name = "yolov8n",
-     .variant = "",
      .source = "Jocher et al. 2023; Ultralytics",
      .image = {3, 640, 640},
-     .small = {3, 64, 64},
      .classes = 80,
      .build = BuildYolo,
      .published = {.parameters = PublishedFigure{3157184, 1},

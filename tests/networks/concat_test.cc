@@ -118,5 +118,15 @@ INSTANTIATE_TEST_SUITE_P(Backends, ConcatTest,
                                                                    : tested.param;
                          });
 
+// Calibration needs the result of each layer. With fusion, this plan has no concatenation.
+TEST(ConcatPlanTest, EveryConcatenationIsAStageWithoutFusion) {
+  const NetworkOffer& network = *FindNetwork("googlenet");
+  PlanRequest request;
+  request.backend = "reference";
+  request.training = false;
+  request.fuse = false;
+  EXPECT_EQ(Concats(*MakePlan(network.build({1, network.small, 10}), request)), 9);
+}
+
 }  // namespace
 }  // namespace topdnn

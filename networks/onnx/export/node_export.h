@@ -53,6 +53,8 @@ class NodeExport {
   // layer.
   onnx::NodeProto& AddNode(std::string_view op_type, std::vector<std::string> inputs,
                            std::string_view part = {});
+  // A name that nothing else in the model has: the requested one, or one that begins with it.
+  std::string NewName(const std::string& requested);
   // Makes the result of the last node the layer's result.
   void Finish();
 
@@ -66,7 +68,6 @@ class NodeExport {
                           std::span<const double> values);
 
  private:
-  std::string NewName(const std::string& requested);
   // Adds `real` as integers, with a DequantizeLinear, and returns the name of its result. `scales`:
   // one for each first index, or one for all.
   std::string AddDequantized(std::string_view name, DataType type, const Tensor& real,

@@ -20,11 +20,11 @@ void WriteTopK(NodeExport& layer) {
   SetInt(node, "largest", settings.largest ? 1 : 0);
   const std::string first = node.output(0);
   if (settings.indices) {
-    node.set_output(0, first + "_values");
+    node.set_output(0, layer.NewName(first + "_values"));
     node.add_output(first);
     SetInt(layer.AddNode("Cast", {first}, "real"), "to", onnx::TensorProto::FLOAT);
   } else {
-    node.add_output(first + "_indices");
+    node.add_output(layer.NewName(first + "_indices"));
   }
   layer.Finish();
 }

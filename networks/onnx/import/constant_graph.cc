@@ -52,8 +52,12 @@ class ConstantGraph {
         renamed_(node.node()),
         state_{node.model(), node.options(), Graph("constants")} {
     // Two inputs may be the same constant, and have other parts in the graph.
+    const std::vector<std::string>& outputs = renamed_.outputs;
     for (std::size_t i = 0; i < renamed_.inputs.size(); ++i) {
-      if (node.Has(i)) renamed_.inputs[i] = fmt::format("input{}", i);
+      if (!node.Has(i)) continue;
+      std::string name = fmt::format("input{}", i);
+      while (std::count(outputs.begin(), outputs.end(), name) > 0) name += "'";
+      renamed_.inputs[i] = std::move(name);
     }
     for (std::size_t i = 0; i < node.inputs(); ++i) {
       if (node.Has(i)) wide_ |= IsWide(node.ConstantAt(i).type);
@@ -239,7 +243,7 @@ class ConstantGraph {
   ModelNode renamed_;
   ImportState state_;
   bool wide_ = false;
-  const bool casts_ = node_.node().op_type == "Cast" || node_.node().op_type == "CastLike";
+  const bool casts_ = node_.node().op_type == "Cast";
   std::vector<std::size_t> moved_;
   std::int64_t positions_ = 0;
   std::vector<const ModelTensor*> pieces_;   // the moved constants, in the order of positions

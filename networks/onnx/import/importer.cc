@@ -220,7 +220,6 @@ void Importer::Translate(const ModelNode& node, int index) {
     throw UnsupportedNode("not among topdnn's operations");
   }
   if (unknown) return;  // the node of an input is already refused
-  if (node.outputs.front().empty()) throw UnsupportedNode("its result has no name");
   NodeImport work(state_, index);
   if (all_constant && fold != nullptr) {
     (*fold)(work);

@@ -130,6 +130,17 @@ ImportedValue NodeImport::SourceAt(std::size_t input) const {
   return value;
 }
 
+ImportedValue NodeImport::ExactSourceAt(std::size_t input) const {
+  if (!is_of_constants()) return SourceAt(input);
+  ImportedValue value = AnySourceAt(input);
+  if (value.most.value_or(0) > most_exact()) {
+    throw UnsupportedNode(
+        fmt::format("its input {} reaches {:.0f}, and integers are exact up to {:.0f}", input,
+                    *value.most, most_exact()));
+  }
+  return value;
+}
+
 NamedValue NodeImport::OperandAt(std::size_t input) const {
   if (IsConstant(input)) return state_.values.at(node_.inputs[input]);
   return SourceAt(input);
@@ -302,7 +313,10 @@ void NodeImport::ProduceNorm(ImportedValue value) {
 }
 
 void NodeImport::ProduceNormOf(std::size_t input) {
-  state_.norms[node_.outputs.front()] = state_.norms.at(node_.inputs[input]);
+  const std::string norm = state_.norms.at(node_.inputs[input]);
+  const std::string& computed_by = ConstantAt(1 - input).computed_by;
+  if (!computed_by.empty()) state_.computed_parameters[norm] = computed_by;
+  state_.norms[node_.outputs.front()] = norm;
   Produce(SourceAt(input));
 }
 

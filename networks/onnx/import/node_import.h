@@ -140,6 +140,9 @@ class NodeImport {
   // the reverse.
   const ModelTensor& ConstantAt(std::size_t input) const;
   ImportedValue SourceAt(std::size_t input) const;
+  // The same, and in a graph of constants also integers. Throws UnsupportedNode when one of them
+  // may not be exact.
+  ImportedValue ExactSourceAt(std::size_t input) const;
   // A constant or a value of float, for ImportAs.
   NamedValue OperandAt(std::size_t input) const;
   // The same for a value of any element type; SourceAt also throws when it is not of float.
@@ -181,7 +184,7 @@ class NodeImport {
   // result. A node that multiplies or adds per channel can become a part of it.
   std::optional<ScaleAndShift> NormAt(std::size_t input);
   // Notes that the node's result is that of a batch normalization: of this layer, or of the one
-  // that computes the input and that this node became a part of.
+  // that computes the input and that this node, with its other input, became a part of.
   void ProduceNorm(ImportedValue value);
   void ProduceNormOf(std::size_t input);
 

@@ -13,15 +13,6 @@ namespace topdnn {
 
 namespace {
 
-// Operations whose results or attributes are other ones before or from an opset on. Opsets 24 and
-// 25 changed others, such as Cast, Reshape, Pad and TopK, in their element types alone.
-struct Change {
-  std::string_view op_type;
-  std::int64_t oldest, newest;  // that the translator knows
-};
-
-constexpr Change kChanges[] = {{"Attention", 0, 23}, {"Upsample", 7, kNewestOpset}};
-
 bool IsAligned(std::string_view op_type) {
   constexpr std::string_view kOperations[] = {"Add", "And", "Div", "Equal", "Greater", "Less",
                                               "Mul", "Or",  "Pow", "PRelu", "Sub",     "Xor"};
@@ -69,15 +60,14 @@ void ImportAligned(NodeImport& node) {
 
 }  // namespace
 
+// Opsets 24 and 25 changed operations, such as Cast, Reshape, Pad and TopK, in their element types
+// alone.
 void CheckVersion(const ModelNode& node) {
-  for (const Change& change : kChanges) {
-    if (node.op_type != change.op_type) continue;
-    if (node.opset >= change.oldest && node.opset <= change.newest) continue;
-    throw UnsupportedNode(
-        fmt::format("as opset {} defines it; topdnn knows its definition {} opset {}", node.opset,
-                    node.opset < change.oldest ? "from" : "up to",
-                    node.opset < change.oldest ? change.oldest : change.newest));
-  }
+  constexpr std::int64_t kWithScales = 7;
+  if (node.op_type != "Upsample" || node.opset >= kWithScales) return;
+  throw UnsupportedNode(
+      fmt::format("as opset {} defines it; topdnn knows its definition from opset {}", node.opset,
+                  kWithScales));
 }
 
 const NodeTranslator* FindTranslator(const ModelNode& node) {

@@ -1,5 +1,5 @@
 // What an operation means depends on the version of ONNX's operator set. The translators read
-// opsets 7 to 23 as they are; this file has what else differs in 6 and from 24 on.
+// opsets from 7 on as they are; this file has what else differs in 6.
 
 #ifndef TOPDNN_NETWORKS_ONNX_IMPORT_OPERATOR_VERSIONS_H_
 #define TOPDNN_NETWORKS_ONNX_IMPORT_OPERATOR_VERSIONS_H_

@@ -52,22 +52,26 @@ class Calls {
       for (std::string& output : node.outputs) rename(output);
       const std::string& caller = call.name.empty() ? prefix : call.name + "/";
       node.name = caller + (node.name.empty() ? node.op_type : node.name);
-      SettleAttributes(call, node);
+      SettleAttributes(call, function, node);
       Add(std::move(node), depth + 1);
     }
   }
 
-  static void SettleAttributes(const ModelNode& call, ModelNode& node) {
+  static void SettleAttributes(const ModelNode& call, const ModelFunction& function,
+                               ModelNode& node) {
     for (auto attribute = node.attributes.begin(); attribute != node.attributes.end();) {
       if (attribute->second.of_call.empty()) {
         ++attribute;
         continue;
       }
       const auto given = call.attributes.find(attribute->second.of_call);
-      if (given == call.attributes.end()) {
-        attribute = node.attributes.erase(attribute);
-      } else {
+      const auto otherwise = function.defaults.find(attribute->second.of_call);
+      if (given != call.attributes.end()) {
         (attribute++)->second = given->second;
+      } else if (otherwise != function.defaults.end()) {
+        (attribute++)->second = otherwise->second;
+      } else {
+        attribute = node.attributes.erase(attribute);
       }
     }
   }

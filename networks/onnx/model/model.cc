@@ -183,6 +183,29 @@ std::int64_t OpsetOf(const google::protobuf::RepeatedPtrField<onnx::OperatorSetI
   return opset;
 }
 
+// The attributes of a function that have defaults, as protobuf messages.
+template <typename Function>
+std::vector<onnx::AttributeProto> DefaultsOf(const Function& function, const std::string& what) {
+  if constexpr (requires { function.attribute_proto(); }) {
+    return {function.attribute_proto().begin(), function.attribute_proto().end()};
+  } else {  // ONNX before 1.13 does not know the field
+    constexpr int kAttributeProto = 11;
+    std::vector<onnx::AttributeProto> defaults;
+    for (int i = 0; i < function.unknown_fields().field_count(); ++i) {
+      const auto& field = function.unknown_fields().field(i);
+      if (field.number() != kAttributeProto) continue;
+      // Parsed lists may take many times the memory of their bytes.
+      constexpr std::size_t kMostBytes = 1 << 16;
+      if (field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED ||
+          field.length_delimited().size() > kMostBytes ||
+          !defaults.emplace_back().ParseFromString(field.length_delimited())) {
+        throw OnnxError(what + ": a default of an attribute is damaged, or larger than 64 KiB");
+      }
+    }
+    return defaults;
+  }
+}
+
 ModelFunctions ReadFunctions(onnx::ModelProto& proto, std::int64_t opset, ExternalData& external) {
   ModelFunctions functions;
   for (onnx::FunctionProto& function : *proto.mutable_functions()) {
@@ -191,7 +214,12 @@ ModelFunctions ReadFunctions(onnx::ModelProto& proto, std::int64_t opset, Extern
     for (onnx::NodeProto& node : *function.mutable_node()) {
       read.nodes.push_back(ReadNode(node, own, external));
     }
-    functions[WithDomain(function.domain(), function.name())] = std::move(read);
+    const std::string name = WithDomain(function.domain(), function.name());
+    const std::string what = fmt::format("function {}", Printable(name));
+    for (onnx::AttributeProto& attribute : DefaultsOf(function, what)) {
+      read.defaults.emplace(attribute.name(), ReadAttribute(attribute, external, what));
+    }
+    functions[name] = std::move(read);
   }
   return functions;
 }

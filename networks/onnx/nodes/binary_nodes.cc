@@ -138,6 +138,7 @@ bool PostponedStep(NodeImport& node, std::string_view function, std::size_t valu
   ImportedValue value = node.AnySourceAt(value_input);
   const ModelTensor& operand = node.ConstantAt(other);
   const int rank = value.shape.rank(), axis = operand.shape.rank() - rank + 1;
+  if (operand.shape.rank() > rank) return false;
   const bool by_channel = rank > 1 && (axis == 0 || axis == 1) &&
                           operand.shape[axis] == value.shape[1] &&
                           operand.elements() == value.shape[1];
@@ -229,6 +230,9 @@ ModelTensor ScalarTensor(double value) { return MakeTensor({}, DataType::kF32, {
 
 namespace {
 
+constexpr char kDivName[] = "div", kMaxName[] = "max", kMinName[] = "min", kPowName[] = "pow",
+               kPreluName[] = "prelu", kSubName[] = "sub";
+
 // Each node with two inputs.
 template <const char* kFunction>
 void ImportBinary(NodeImport& node) {
@@ -242,6 +246,25 @@ void ImportBinary(NodeImport& node) {
     throw UnsupportedNode("its first input is of integers, which round the result");
   }
   node.Produce(AddBinaryOfInputs(node, kFunction, 0, 1));
+}
+
+// Integers only on constants. The result then has the type of the base.
+void ImportPow(NodeImport& node) {
+  if (!node.is_of_constants() || !IsInteger(node.AnySourceAt(0).type)) {
+    ImportBinary<kPowName>(node);
+    return;
+  }
+  const ImportedValue base = node.ExactSourceAt(0);
+  const std::vector<double> exponents = ValuesOf(node.ConstantAt(1));
+  const bool negative =
+      std::any_of(exponents.begin(), exponents.end(), [](double x) { return x < 0; });
+  const double most = std::pow(std::max(base.most.value_or(0), 1.0), MostAt(node, 1).value_or(0));
+  if (negative || !(most <= node.most_exact())) {
+    throw UnsupportedNode("a power of integers that may not be exact");
+  }
+  ImportedValue result = AddBinary(node, "pow", base, node.ConstantAt(1));
+  result.type = base.type;
+  node.Produce(std::move(result));
 }
 
 void ImportMod(NodeImport& node) {
@@ -299,15 +322,12 @@ void ImportMean(NodeImport& node) {
   node.Produce(AddBinary(node, "div", sum, ScalarTensor(count)));
 }
 
-constexpr char kDivName[] = "div", kMaxName[] = "max", kMinName[] = "min", kPowName[] = "pow",
-               kPreluName[] = "prelu", kSubName[] = "sub";
-
 const NodeRegistration kDiv("Div", ImportBinary<kDivName>);
 const NodeRegistration kMax("Max", ImportChain<kMaxName>);
 const NodeRegistration kMean("Mean", ImportMean);
 const NodeRegistration kMin("Min", ImportChain<kMinName>);
 const NodeRegistration kMod("Mod", ImportMod);
-const NodeRegistration kPow("Pow", ImportBinary<kPowName>);
+const NodeRegistration kPow("Pow", ImportPow);
 const NodeRegistration kPrelu("PRelu", ImportBinary<kPreluName>);
 const NodeRegistration kSub("Sub", ImportBinary<kSubName>);
 

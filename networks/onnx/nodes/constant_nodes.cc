@@ -99,13 +99,15 @@ void FoldEyeLike(NodeImport& node) {
     throw UnsupportedNode(fmt::format("a diagonal of {}", like.shape.ToString()));
   }
   const std::int64_t columns = like.shape[1], k = node.node().Int("k", 0);
-  const DataType type = TypeOfElements(node.node().Int("dtype", OnnxTypeOf(like)));
+  const std::int64_t type = node.node().Int("dtype", OnnxTypeOf(like));
   node.ReserveMemory(like.shape, DataType::kF64);
   std::vector<double> values;
   for (std::int64_t i = 0; i < like.elements(); ++i) {
     values.push_back(i % columns - i / columns == k ? 1.0 : 0.0);
   }
-  node.Produce(MakeTensor(like.shape, type, std::move(values)));
+  ModelTensor diagonal = MakeTensor(like.shape, TypeOfElements(type), std::move(values));
+  diagonal.boolean = type == kOnnxBool;
+  node.Produce(std::move(diagonal));
 }
 
 const ConstantNodeRegistration kFoldConstant("Constant", FoldConstant);

@@ -112,13 +112,30 @@ void ProduceReduced(NodeImport& node, ImportedValue result, ReduceAlgorithm algo
   node.Produce(std::move(result));
 }
 
+// A reduction over no axes: what is left is the function of each element.
+void ImportReduceOfNone(NodeImport& node, ReduceAlgorithm algorithm, const ImportedValue& source) {
+  const bool is_integer = source.type != kOnnxFloat;
+  if (is_integer) static_cast<void>(MostOfReduction(node, algorithm, source, 1));  // may refuse
+  switch (algorithm) {
+    case ReduceAlgorithm::kL1:
+    case ReduceAlgorithm::kL2:
+      return node.Produce(AddUnary(node, "abs", source));
+    case ReduceAlgorithm::kLogSum:
+      return node.Produce(AddUnary(node, "log", source));
+    case ReduceAlgorithm::kSumSquare:
+      return node.Produce(AddBinary(node, "mul", source, source));
+    default:
+      return node.Produce(source);
+  }
+}
+
 void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_input) {
   const ImportedValue source = node.AnySourceAt(0);
   const Shape shape = source.shape;
   std::vector<int> axes = node.Axes(axes_input, "axes", shape.rank());
   if (axes.empty()) {
     if (node.node().Int("noop_with_empty_axes", 0) != 0) {
-      node.Produce(source);
+      ImportReduceOfNone(node, algorithm, source);
       return;
     }
     axes.resize(static_cast<std::size_t>(shape.rank()));
@@ -209,8 +226,9 @@ void ImportClip(NodeImport& node) {
     }
   }
   if (value.type != kOnnxFloat) {
-    if (by_input && node.Has(1)) {
-      const ModelTensor& bound = node.ConstantAt(1);
+    for (const std::size_t input : {1, 2}) {
+      if (!by_input || !node.Has(input)) continue;
+      const ModelTensor& bound = node.ConstantAt(input);
       CheckExactInF32(bound.type, ValuesOf(bound));
     }
     // The result lies between the operand's limits as they are clipped.

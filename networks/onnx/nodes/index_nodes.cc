@@ -42,6 +42,20 @@ std::int64_t PositionOf(std::int64_t index, std::int64_t extent) {
   return index < 0 ? index + extent : index;
 }
 
+void CheckIndicesFollowBatch(const NodeImport& node) {
+  const ValueOfFileBatch* of_file = node.OfFileBatch(0);
+  const Shape value = node.AnySourceAt(0).shape, indices = node.ConstantAt(1).shape;
+  if (of_file == nullptr || std::min({of_file->shape.rank(), value.rank(), indices.rank()}) < 1) {
+    return;
+  }
+  const std::int64_t batch = of_file->shape[0];
+  if (batch == value[0] || indices[0] != batch) return;
+  throw UnsupportedNode(fmt::format(
+      "its constant indices of {} are for the batch of {} that the file fixes; import it with this "
+      "batch, or export it with an open one",
+      indices.ToString(), batch));
+}
+
 ModelTensor IndicesAlong(NodeImport& node, std::int64_t count, int axis, int rank) {
   node.ReserveMemory(Shape{count}, DataType::kF64);
   std::vector<double> values(static_cast<std::size_t>(count));
@@ -86,7 +100,7 @@ ImportedValue AddReversed(NodeImport& node, const ImportedValue& value, int axis
 // The last of several equal elements is the first one of the reversed axis.
 template <bool kLargest>
 void ImportArg(NodeImport& node) {
-  ImportedValue value = node.SourceAt(0);
+  ImportedValue value = node.ExactSourceAt(0);
   const Shape shape = value.shape;
   const int axis = AxisOf(node, shape, 0);
   const bool last = node.node().Int("select_last_index", 0) != 0;
@@ -107,7 +121,7 @@ void ImportArg(NodeImport& node) {
 }
 
 void ImportTopK(NodeImport& node) {
-  const ImportedValue value = node.SourceAt(0);
+  const ImportedValue value = node.ExactSourceAt(0);
   TopKSettings settings{.axis = AxisOf(node, value.shape, -1)};
   settings.largest = node.node().Int("largest", 1) != 0;
   settings.k = node.node().Int("k", 0);
@@ -135,8 +149,8 @@ void ImportHardmax(NodeImport& node) {
   node.Produce(std::move(result));
 }
 
-// The indices become a new dimension, in which the element at the index is "on". A negative index
-// counts from the end.
+// The indices become a new dimension, in which the element at the index is "on". Since opset 11 a
+// negative index counts from the end.
 void ImportOneHot(NodeImport& node) {
   ImportedValue indices = node.AnySourceAt(0);
   const std::vector<double> depths = ValuesOf(node.ConstantAt(1));
@@ -155,12 +169,14 @@ void ImportOneHot(NodeImport& node) {
   extents.insert(extents.begin() + axis, 1);
   indices.shape = Shape(std::move(extents));
   const ModelTensor numbers = IndicesAlong(node, depth, axis, rank);
-  std::vector<double> from_end = ValuesOf(numbers);
-  for (double& number : from_end) number -= static_cast<double>(depth);
-  const ImportedValue on =
-      AddBinary(node, "max", AddBinary(node, "equal", indices, numbers),
-                AddBinary(node, "equal", indices,
-                          MakeTensor(numbers.shape, DataType::kF32, std::move(from_end))));
+  ImportedValue on = AddBinary(node, "equal", indices, numbers);
+  if (node.opset() >= 11) {
+    std::vector<double> from_end = ValuesOf(numbers);
+    for (double& number : from_end) number -= static_cast<double>(depth);
+    on = AddBinary(node, "max", on,
+                   AddBinary(node, "equal", indices,
+                             MakeTensor(numbers.shape, DataType::kF32, std::move(from_end))));
+  }
   const std::vector<double> off_on = ValuesOf(values);
   const ImportedValue off = AddBinary(node, "sub", ScalarTensor(1), on);
   ImportedValue result =
@@ -229,6 +245,7 @@ std::vector<std::int64_t> IndicesAt(NodeImport& node, const Shape& positions) {
 // Each element of the result has its own index on the axis.
 void ImportGatherElements(NodeImport& node) {
   const ImportedValue value = node.AnySourceAt(0);
+  CheckIndicesFollowBatch(node);
   const int axis = AxisOf(node, value.shape, 0);
   const Shape shape = node.ConstantAt(1).shape;
   bool fits = shape.rank() == value.shape.rank();
@@ -256,6 +273,7 @@ void ImportGatherElements(NodeImport& node) {
 // The last dimension of the indices is a place in the dimensions of the value after the batch.
 void ImportGatherNd(NodeImport& node) {
   const ImportedValue value = node.AnySourceAt(0);
+  CheckIndicesFollowBatch(node);
   const Shape& from = value.shape;
   const Shape indices_shape = node.ConstantAt(1).shape;
   const std::int64_t batch = node.node().Int("batch_dims", 0);

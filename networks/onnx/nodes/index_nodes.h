@@ -26,6 +26,10 @@ int SoftmaxAxisOf(const NodeImport& node, ImportedValue& value);
 // Throws UnsupportedNode if the index is outside the dimension.
 std::int64_t PositionOf(std::int64_t index, std::int64_t extent);
 
+// Throws UnsupportedNode if another batch is imported than the one that the file fixes, and the
+// constant indices (input 1) into the value (input 0) are those of the file's images.
+void CheckIndicesFollowBatch(const NodeImport& node);
+
 // The whole numbers from 0 to `count` - 1 along a dimension of a tensor of `rank` dimensions, with
 // the extent 1 in all others.
 ModelTensor IndicesAlong(NodeImport& node, std::int64_t count, int axis, int rank);

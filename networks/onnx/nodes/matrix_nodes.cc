@@ -25,6 +25,7 @@ struct InnerProduct {
   Constant bias = nullptr;  // nullptr: no bias
   float beta = 1.0F;
   bool source_transposed = false;
+  std::size_t input = 1;  // of the node: the weights
 };
 
 // Scales the weights, and transposes them to (outputs, inputs).
@@ -94,7 +95,7 @@ ImportedValue AddInnerProduct(NodeImport& node, ImportedValue source, const Inne
   const ValueId result = node.AddLayer(op, {value});
   const Shape matrix{outputs, inputs};  // shape of the parameter, with an image flattened
   if (product.transposed && product.alpha == 1.0F) {
-    node.SetWeights(1, matrix);  // (in both operations, the weights are the second input)
+    node.SetWeights(product.input, matrix);
   } else {
     FillWeights(product, outputs, inputs, node.NewParameter("weights", matrix));
   }
@@ -165,7 +166,8 @@ ImportedValue AddGemmOfValues(NodeImport& node, float alpha) {
   const ImportedValue second = MatrixAt(node, 1, "transB");
   ImportedValue product;
   if (node.IsConstant(0)) {
-    const InnerProduct turned{node.ConstantAt(0), node.node().Int("transA", 0) == 0};
+    InnerProduct turned{node.ConstantAt(0), node.node().Int("transA", 0) == 0};
+    turned.input = 0;
     product = AddTransposed(node, AddInnerProduct(node, AddTransposed(node, second), turned));
   } else {
     const ImportedValue first = MatrixAt(node, 0, "transA");

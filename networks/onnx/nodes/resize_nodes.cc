@@ -141,7 +141,7 @@ Resizing ResizingOf(const NodeImport& node, const Shape& src) {
   }
   Resizing resizing{src.extents(), std::vector<double>(static_cast<std::size_t>(src.rank()), 1.0)};
   const std::vector<double> scales = ScalesOf(node);
-  const auto sizes = scales.empty() ? IntsOf(node.ConstantAt(3)) : std::vector<std::int64_t>();
+  auto sizes = scales.empty() ? IntsOf(node.ConstantAt(3)) : std::vector<std::int64_t>();
   if (std::max(scales.size(), sizes.size()) != axes.size()) {
     throw UnsupportedNode(fmt::format("it needs {} scales or sizes", axes.size()));
   }
@@ -149,6 +149,11 @@ Resizing ResizingOf(const NodeImport& node, const Shape& src) {
     const auto d = static_cast<std::size_t>(axes[i]);
     const std::int64_t extent = src[axes[i]];
     if (scales.empty()) {
+      // The file's own batch among the sizes stands for the batch that is imported.
+      const ValueOfFileBatch* of_file = d == 0 ? node.OfFileBatch(0) : nullptr;
+      const bool is_batch = of_file != nullptr && of_file->shape.rank() == src.rank() &&
+                            of_file->shape[0] == sizes[i];
+      if (is_batch) sizes[i] = extent;
       resizing.extents[d] = sizes[i];
       resizing.scales[d] = static_cast<double>(sizes[i]) / static_cast<double>(extent);
     } else {

@@ -28,15 +28,21 @@ ImportedValue AddMoved(NodeImport& node, const ImportedValue& value, int axis,
 // Adds the value moved by 1, the sum moved by 2, that sum moved by 4, and so on: each element is
 // then the sum of all before it and itself (Hillis and Steele 1986, "Data parallel algorithms").
 void ImportCumSum(NodeImport& node) {
-  ImportedValue sum = node.SourceAt(0);
+  ImportedValue sum = node.ExactSourceAt(0);
+  const std::int64_t type = sum.type;
+  const double most = sum.most.value_or(0);
   const std::vector<std::int64_t> given = IntsOf(node.ConstantAt(1));
   if (given.size() != 1) throw UnsupportedNode("several axes");
   const int axis = AxisIn(sum.shape, given.front());
+  if (most * static_cast<double>(sum.shape[axis]) > node.most_exact()) {
+    throw UnsupportedNode("a sum of integers that may not be exact");
+  }
   const std::int64_t direction = node.node().Int("reverse", 0) != 0 ? -1 : 1;
   if (node.node().Int("exclusive", 0) != 0) sum = AddMoved(node, sum, axis, direction);
   for (std::int64_t distance = 1; distance < sum.shape[axis]; distance *= 2) {
     sum = AddBinary(node, "add", sum, AddMoved(node, sum, axis, direction * distance));
   }
+  sum.type = type;
   node.Produce(std::move(sum));
 }
 

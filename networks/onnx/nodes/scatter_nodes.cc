@@ -79,6 +79,7 @@ Shape UpdatesShape(const NodeImport& node) {
 }
 
 void ImportScatterElements(NodeImport& node) {
+  CheckIndicesFollowBatch(node);
   const Shape shape = node.AnySourceAt(0).shape;
   const Shape of_indices = node.ConstantAt(1).shape;
   std::int64_t axis = node.node().Int("axis", 0);
@@ -106,6 +107,7 @@ void ImportScatterElements(NodeImport& node) {
 }
 
 void ImportScatterNd(NodeImport& node) {
+  CheckIndicesFollowBatch(node);
   const Shape shape = node.AnySourceAt(0).shape;
   const Shape of_indices = node.ConstantAt(1).shape;
   const int rank = of_indices.rank();

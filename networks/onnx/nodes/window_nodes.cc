@@ -22,17 +22,27 @@ namespace topdnn {
 
 namespace {
 
-// Whether the padding does not change a maximum: its values are below all others, or they are 0
-// after a ReLU and no window covers only padding.
+// Whether the padding does not change a maximum of a window that has other elements, too: its
+// values are below all others, or they are 0 after a ReLU.
 bool MaximumIgnores(const NodeImport& node, const PaddedImage& image,
                     const std::vector<SpatialAxis>& axes) {
   if (image.pad.value <= std::numeric_limits<float>::lowest()) return true;
   const GraphNode* producer = node.graph().ProducerOf(image.value.value);
   if (image.pad.value != 0 || producer == nullptr) return false;
-  const bool inside = std::all_of(axes.begin(), axes.end(), [](const SpatialAxis& axis) {
-    return axis.dilation == 1 && axis.pad_before < axis.kernel && axis.pad_after < axis.kernel;
-  });
-  return inside && dynamic_cast<const ReluOp*>(producer->op.get()) != nullptr;
+  const bool dense = std::all_of(axes.begin(), axes.end(),
+                                 [](const SpatialAxis& axis) { return axis.dilation == 1; });
+  return dense && dynamic_cast<const ReluOp*>(producer->op.get()) != nullptr;
+}
+
+// Whether windows with this padding are those of the padded image. A pooling has no windows of
+// padding alone, and in ceil mode leaves out those that begin in the padding at the end.
+bool HasSameWindows(const std::vector<SpatialAxis>& joined, const std::vector<SpatialAxis>& padded,
+                    bool ceil_mode) {
+  return std::equal(joined.begin(), joined.end(), padded.begin(),
+                    [&](const SpatialAxis& own, const SpatialAxis& other) {
+                      return std::max(own.pad_before, own.pad_after) < own.reach() &&
+                             PooledExtent(own, ceil_mode) == PooledExtent(other, ceil_mode);
+                    });
 }
 
 // Makes the padding of a Pad part of the windows. Adds a layer for it where the pooling would then
@@ -48,7 +58,8 @@ void JoinPad(NodeImport& node, PaddedImage& image, std::vector<SpatialAxis>& axe
   const bool ignored = algorithm == PoolAlgorithm::kMax && MaximumIgnores(node, image, joined);
   const bool counted = algorithm != PoolAlgorithm::kMax && image.pad.value == 0 &&
                        !(own && algorithm == PoolAlgorithm::kAverage);
-  if (!ignored && !counted) return PadByLayer(node, image);
+  const bool same = HasSameWindows(joined, axes, node.node().Int("ceil_mode", 0) != 0);
+  if (!same || (!ignored && !counted)) return PadByLayer(node, image);
   axes = std::move(joined);
   if (counted) algorithm = PoolAlgorithm::kAverageOfPadding;
 }
@@ -205,12 +216,14 @@ void ImportPad(NodeImport& node) {
   const std::string mode = node.node().String("mode", "constant");
   const auto border = borders.find(mode);
   if (border == borders.end()) throw UnsupportedNode(fmt::format("mode {}", Printable(mode)));
-  ImportedValue value = node.SourceAt(0);
+  ImportedValue value = node.ExactSourceAt(0);
   const auto pads = PadsOf(node, value.shape.rank());
   double fill = static_cast<double>(node.node().Float("value", 0.0F));
   if (node.opset() >= 11 && node.Has(2)) {
-    if (node.ConstantAt(2).elements() != 1) throw UnsupportedNode("several constant values");
-    fill = ValuesOf(node.ConstantAt(2)).front();
+    const std::vector<double> fills = ValuesOf(node.ConstantAt(2));
+    if (fills.size() != 1) throw UnsupportedNode("several constant values");
+    CheckExactInF32(node.ConstantAt(2).type, fills);
+    fill = fills.front();
   }
   if (std::all_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad == 0; })) {
     node.Produce(std::move(value));

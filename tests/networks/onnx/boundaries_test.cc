@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "networks/onnx/import/importer.h"
@@ -143,6 +146,31 @@ TEST(FunctionTest, CallsAreReplacedByTheNodes) {
   EXPECT_THAT(Result(model, {{"x", {-4, 0, 6}}}), ElementsAre(0, 0, -3));
 }
 
+// A default of an attribute is field 11 of the function, which ONNX 1.12 does not know.
+TEST(FunctionTest, AttributesHaveDefaults) {
+  for (const bool given : {false, true}) {
+    ModelBuilder model(15);
+    model.Domain("my").Input("x", {1, 2}).Output("y");
+    onnx::FunctionProto& leak = AddFunction(model, "Leak");
+    onnx::AttributeProto& alpha = *FunctionNode(leak, "LeakyRelu", "a", "b").add_attribute();
+    alpha.set_name("alpha");
+    alpha.set_type(onnx::AttributeProto::FLOAT);
+    alpha.set_ref_attr_name("slope");
+    onnx::AttributeProto slope;
+    slope.set_name("slope");
+    slope.set_type(onnx::AttributeProto::FLOAT);
+    slope.set_f(0.5F);
+    const std::string bytes = slope.SerializeAsString();
+    constexpr char kFieldElevenOfBytes = 11 << 3 | 2;
+    leak.ParseFromString(leak.SerializeAsString() + kFieldElevenOfBytes +
+                         static_cast<char>(bytes.size()) + bytes);
+    onnx::NodeProto& call = model.Node("Leak", "y", {"x"});
+    call.set_domain("my");
+    if (given) AddFloat(call, "slope", 0.25F);
+    EXPECT_THAT(Result(model, {{"x", {-4, 6}}}), ElementsAre(given ? -1 : -2, 6));
+  }
+}
+
 TEST(FunctionTest, ACircleIsRefused) {
   ModelBuilder model;
   model.Domain("my").Input("x", {1, 3}).Output("y");
@@ -215,6 +243,26 @@ TEST(SingleElementTest, ReductionsRunOnEachBackend) {
           << op_type << " on " << backend;
     }
   }
+}
+
+// github.com/onnx/onnx/issues/6103: only the reduction is left out.
+TEST(ReductionTest, OverNoAxesItIsTheFunctionOfEachElement) {
+  const std::vector<std::pair<std::string, std::vector<double>>> cases = {
+      {"ReduceL1", {3, 1}},   {"ReduceL2", {3, 1}},         {"ReduceSumSquare", {9, 1}},
+      {"ReduceSum", {-3, 1}}, {"ReduceLogSumExp", {-3, 1}}, {"ReduceMean", {-3, 1}},
+      {"ReduceMax", {-3, 1}}};
+  const auto model_of = [](const std::string& op_type) {
+    ModelBuilder model(18);
+    model.Input("x", {1, 2}).Output("y");
+    model.Node("Neg", "negative", {"x"});
+    AddInt(model.Node(op_type, "y", {"negative"}), "noop_with_empty_axes", 1);
+    return model;
+  };
+  for (const auto& [op_type, expected] : cases) {
+    EXPECT_EQ(Result(model_of(op_type), {{"x", {3, -1}}}), expected) << op_type;
+  }
+  EXPECT_THAT(Result(model_of("ReduceLogSum"), {{"x", {-8, -1}}}),
+              ElementsAre(testing::DoubleNear(std::log(8.0), 1e-6), 0));
 }
 
 }  // namespace

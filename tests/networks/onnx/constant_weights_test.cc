@@ -120,5 +120,54 @@ TEST(ConstantsTest, WhatIsNotDefinedIsRefused) {
               HasSubstr("MatMul at k"));
 }
 
+// The operands have names of their own where the constant is computed.
+TEST(ConstantsTest, AResultMayHaveTheNameOfAnOperand) {
+  ModelBuilder model;
+  model.Input("x", {1, 2}).Output("y");
+  model.Floats("a", {2}, {1, 2});
+  model.Floats("b", {2}, {10, 30});
+  model.Node("Sub", "input1", {"b", "a"});
+  model.Node("Add", "y", {"x", "input1"});
+  EXPECT_THAT(RunNetwork(ImportOnnx(model.Bytes(), {}), {{"x", {100, 200}}}).at("y"),
+              ElementsAre(109, 228));
+}
+
+TEST(ConstantsTest, ANormalizationByComputedConstantsIsNamedForTraining) {
+  for (const std::string op_type : {"Mul", "Add"}) {
+    ModelBuilder model;
+    model.Input("x", {1, 2, 1, 1}).Output("y");
+    for (const std::string name : {"scale", "shift", "mean", "variance"}) {
+      model.Floats(name, {2}, {1, 2});
+    }
+    model.Node("BatchNormalization", "norm", {"x", "scale", "shift", "mean", "variance"});
+    model.Floats("f", {2, 1, 1}, {3, 5});
+    model.Node("Neg", "g", {"f"});
+    model.Node(op_type, "product", {"norm", "g"});
+    model.Node("Relu", "y", {"product"});
+    EXPECT_THAT(ImportOnnx(model.Bytes(), {}).computed_parameters,
+                ElementsAre(std::pair<const std::string, std::string>("norm", "Neg at g")));
+  }
+}
+
+// 2^53 + 1 is no f64.
+TEST(ConstantsTest, IntegersThatF64DoesNotHoldAreRefused) {
+  const auto refusal = [](const std::string& op_type, const std::vector<std::int64_t>& integers,
+                          std::int64_t second) {
+    ModelBuilder model;
+    model.Input("x", {1}).Output("y");
+    model.Ints("a", integers);
+    model.Ints("b", {second});
+    model.Node(op_type, "k", {"a", "b"});
+    AddInt(model.Node("Cast", "f", {"k"}), "to", onnx::TensorProto::FLOAT);
+    model.Node("Add", "y", {"x", "f"});
+    return RefusalOf(model.Bytes());
+  };
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;
+  EXPECT_THAT(refusal("CumSum", {kMost, 1}, 0), HasSubstr("may not be exact"));
+  EXPECT_THAT(refusal("Pow", {3}, 34), HasSubstr("may not be exact"));
+  EXPECT_THAT(refusal("Pow", {3}, -1), HasSubstr("may not be exact"));
+  EXPECT_THAT(refusal("TopK", {kMost + 2, 1}, 1), HasSubstr("reaches 9007199254740994"));
+}
+
 }  // namespace
 }  // namespace topdnn

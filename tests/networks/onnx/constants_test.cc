@@ -368,6 +368,15 @@ std::vector<ConstantCase> IndexCases() {
                m.Floats("a", k23, kA);
                AddInt(m.Node("EyeLike", "k", {"a"}), "k", 1);
              }),
+          // booleans, which alone take Not
+          Of(
+              "EyeLike", {0, 1, 1, 1, 0, 1},
+              [](ModelBuilder& m) {
+                m.Floats("a", k23, kA);
+                AddInt(m.Node("EyeLike", "e", {"a"}), "dtype", onnx::TensorProto::BOOL);
+                m.Node("Not", "k", {"e"});
+              },
+              true),
           Of("Resize", {1, 1, 2, 2, 4, 4},
              [](ModelBuilder& m) {
                m.Floats("a", {1, 1, 3}, kV);
@@ -408,9 +417,35 @@ std::vector<ConstantCase> IndexCases() {
               true)};
 }
 
+// Of int64. f32 does not distinguish 2^25 and 2^25 + 1.
+ConstantCase OfIntegers(const std::string& op_type, const std::vector<std::int64_t>& integers,
+                        const std::vector<std::int64_t>& second, Numbers expected) {
+  return Of(
+      op_type, std::move(expected),
+      [=](ModelBuilder& m) {
+        m.Ints("a", integers);
+        if (!second.empty()) m.Ints("b", second);
+        m.Scalar("seven", 7);
+        std::vector<std::string> inputs = {"a"};
+        if (!second.empty()) inputs.emplace_back("b");
+        if (op_type == "Pad") inputs.emplace_back("seven");
+        m.Node(op_type, "k", inputs);
+      },
+      true);
+}
+
+std::vector<ConstantCase> IntegerCases() {
+  return {OfIntegers("Pad", {1, 3}, {1, 1}, {7, 1, 3, 7}),
+          OfIntegers("CumSum", {1, 3, 5}, {0}, {1, 4, 9}),
+          OfIntegers("Pow", {2, -3}, {5, 3}, {32, -27}),
+          OfIntegers("ArgMax", {33554432, 1, 33554433}, {}, {2}),
+          OfIntegers("ArgMin", {-33554432, 1, -33554433}, {}, {2}),
+          OfIntegers("TopK", {3, 5, 4}, {2}, {5, 4})};
+}
+
 TEST(ConstantsTest, EveryOperationIsComputed) {
   for (const auto& cases : {UnaryCases(), BinaryCases(), ReductionCases(), ProductCases(),
-                            MovingCases(), IndexCases()}) {
+                            MovingCases(), IndexCases(), IntegerCases()}) {
     for (const ConstantCase& one : cases) {
       SCOPED_TRACE(one.op_type);
       Numbers result;

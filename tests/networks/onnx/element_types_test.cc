@@ -185,5 +185,29 @@ TEST(ElementTypesTest, IntegersOfUnknownSizeAreNoResult) {
   EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("integers of unknown size"));
 }
 
+// The result has as many dimensions as the operand.
+TEST(ElementTypesTest, IntegersOfUnknownSizeTakeNoMoreDimensions) {
+  ModelBuilder model;
+  model.Input("x", {1, 3}).Output("y");
+  AddInt(model.Node("Cast", "i", {"x"}), "to", onnx::TensorProto::INT64);
+  model.Integers("m", onnx::TensorProto::INT32, {1, 1, 1}, 5);
+  AddInt(model.Node("Cast", "wide", {"m"}), "to", onnx::TensorProto::INT64);
+  model.Node("Mul", "product", {"i", "wide"});
+  AddInt(model.Node("Cast", "y", {"product"}), "to", kFloat);
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("integers of unknown size"));
+}
+
+TEST(ElementTypesTest, BothBoundsOfIntegersAreExact) {
+  for (const bool upper : {false, true}) {
+    ModelBuilder model;
+    model.Input("x", {1, 3}).Output("y");
+    AddInt(model.Node("Cast", "i", {"x"}), "to", onnx::TensorProto::INT64);
+    model.Scalar("bound", 16777217);
+    model.Node("Clip", "clip", {"i", upper ? "" : "bound", upper ? "bound" : ""});
+    AddInt(model.Node("Cast", "y", {"clip"}), "to", kFloat);
+    EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("the integer 16777217 is not exact in f32"));
+  }
+}
+
 }  // namespace
 }  // namespace topdnn

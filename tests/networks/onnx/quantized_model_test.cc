@@ -254,5 +254,27 @@ TEST(QuantizedModelTest, WhatIsNotSupportedIsNamed) {
   EXPECT_THAT(RefusalOf(model(3, 1.0F, "QuantizeLinear")), HasSubstr("is of uint8"));
 }
 
+// One unit of a sum is 0.5 times 0.25. An integer layer would take the bias 0.1 as 0.125.
+TEST(QuantizedModelTest, ABiasThatIsNoWholeNumberOfUnitsKeepsItsValue) {
+  for (const float bias : {0.1F, 0.25F}) {
+    ModelBuilder model(13);
+    model.Input("x", {1, 1, 1, 2}).Output("y");
+    model.Floats("xs", {}, {0.5F});
+    model.Integers("zero", onnx::TensorProto::UINT8, {}, 0);
+    model.Node("QuantizeLinear", "xq", {"x", "xs", "zero"});
+    model.Node("DequantizeLinear", "xd", {"xq", "xs", "zero"});
+    model.Integers("w", onnx::TensorProto::INT8, {1, 1, 1, 1}, 4);
+    model.Floats("ws", {}, {0.25F});
+    model.Node("DequantizeLinear", "wd", {"w", "ws"});
+    model.Floats("b", {1}, {bias});
+    model.Node("Conv", "y", {"xd", "wd", "b"});
+    const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+    EXPECT_EQ(network.graph.nodes().back().op->kind(), bias == 0.25F ? "quantized_conv" : "conv");
+    const auto result = RunGraph(network.graph, network.parameters, {1, 2});
+    EXPECT_NEAR(result.at(0), 1 + static_cast<double>(bias), 1e-6);
+    EXPECT_NEAR(result.at(1), 2 + static_cast<double>(bias), 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -18,6 +18,7 @@
 #include "kernels/interpolate/interpolate.h"
 #include "kernels/reorder/reorder.h"
 #include "kernels/slice/slice.h"
+#include "kernels/topk/topk.h"
 #include "kernels/transpose/transpose.h"
 #include "networks/graph/zoo.h"
 #include "networks/onnx/export/exporter.h"
@@ -230,6 +231,22 @@ TEST(ExporterTest, UnsupportedOperationsAndWrongParametersAreRefused) {
     FAIL() << "a reorder was exported";
   } catch (const OnnxError& error) {
     EXPECT_STREQ(error.what(), "layer reorder (reorder) has no counterpart in ONNX's opset 13");
+  }
+}
+
+// The result that a TopK does not need has a name of its own, too.
+TEST(ExporterTest, ResultsThatNothingReadsHaveNamesOfTheirOwn) {
+  for (const bool indices : {false, true}) {
+    Graph graph("top");
+    const ValueId input = graph.AddInput(Shape{1, 4}, "input");
+    const ValueId top = graph.Add(
+        "top", std::make_shared<TopKOp>(Shape{1, 4}, TopKSettings{1, 2, true, indices}), {input});
+    const ValueId relu = graph.Add(indices ? "top_values" : "top_indices",
+                                   std::make_shared<ReluOp>(Shape{1, 2}), {top});
+    graph.SetOutputs({graph.Add("last", std::make_shared<ReluOp>(Shape{1, 2}), {relu})});
+    const ImportedNetwork again = ImportOnnx(ExportOnnx(graph, {}), {});
+    EXPECT_EQ(RunGraph(again.graph, again.parameters, {5, 8, 6, 7}),
+              indices ? (std::vector<double>{1, 3}) : (std::vector<double>{8, 7}));
   }
 }
 

@@ -147,15 +147,19 @@ TEST(SelectionNodesTest, ProductsOfTwoComputedMatrices) {
   }
 }
 
-// A constant A, as stored (K, M).
+// A constant A, as stored (K, M) or (M, K).
 TEST(SelectionNodesTest, AGemmOfAConstantByAComputedMatrix) {
-  ModelBuilder model(13);
-  model.Input("x", {2, 3}).Output("y");
-  model.Floats("a", {2, 2}, {1, 2, 3, 4});
-  model.Node("Neg", "b", {"x"});
-  AddInt(model.Node("Gemm", "y", {"a", "b"}), "transA", 1);
-  // The rows of A are (1, 3) and (2, 4).
-  EXPECT_EQ(ResultOf(model, {1, 0, 2, 0, 1, 3}), (std::vector<double>{-1, -3, -11, -2, -4, -16}));
+  for (const bool transposed : {true, false}) {
+    ModelBuilder model(13);
+    model.Input("x", {2, 3}).Output("y");
+    model.Floats("a", {2, 2}, {1, 2, 3, 4});
+    model.Node("Neg", "b", {"x"});
+    AddInt(model.Node("Gemm", "y", {"a", "b"}), "transA", transposed ? 1 : 0);
+    // The rows of A are (1, 3) and (2, 4), or (1, 2) and (3, 4).
+    const std::vector<double> expected = transposed ? std::vector<double>{-1, -3, -11, -2, -4, -16}
+                                                    : std::vector<double>{-1, -2, -8, -3, -4, -18};
+    EXPECT_EQ(ResultOf(model, {1, 0, 2, 0, 1, 3}), expected);
+  }
 }
 
 // Scores of three images; the third one's label is ignored. The losses are log(1 + e) - 1,
@@ -254,6 +258,31 @@ TEST(SelectionNodesTest, QuantizeLinearHasTheTypeOfItsAttribute) {
                                                        ? (std::vector<double>{-27, 27, 127})
                                                        : (std::vector<double>{-13.5, 13.5, 63.5}));
   }
+}
+
+TEST(SelectionNodesTest, BeforeOpset11ANegativeIndexIsNoneOfOneHot) {
+  for (const std::int64_t opset : {9, 11}) {
+    ModelBuilder model(opset);
+    model.Input("x", {1, 2}).Output("y");
+    AddInt(model.Node("Cast", "index", {"x"}), "to", onnx::TensorProto::INT64);
+    model.Scalar("depth", 3);
+    model.Floats("off_on", {2}, {0, 1});
+    model.Node("OneHot", "y", {"index", "depth", "off_on"});
+    EXPECT_EQ(ResultOf(model, {-1, 1}), (std::vector<double>{0, 0, opset == 9 ? 0.0 : 1.0,  //
+                                                             0, 1, 0}));
+  }
+}
+
+TEST(SelectionNodesTest, TheFirstResultMayBeLeftOut) {
+  ModelBuilder model(13);
+  model.Input("x", {1, 4}).Output("y");
+  onnx::NodeProto& split = model.Node("Split", "", {"x"});
+  split.add_output("half");
+  AddInt(split, "axis", 1);
+  model.Ints("k", {2});
+  model.Node("TopK", "", {"half", "k"}).add_output("places");
+  AddInt(model.Node("Cast", "y", {"places"}), "to", onnx::TensorProto::FLOAT);
+  EXPECT_EQ(ResultOf(model, {9, 8, 1, 7}), (std::vector<double>{1, 0}));
 }
 
 }  // namespace

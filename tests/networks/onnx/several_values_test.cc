@@ -262,6 +262,9 @@ TEST(SeveralInputsTest, ShareTheBatchAndNamedExtents) {
     const ImportedNetwork network =
         ImportOnnx(model.Bytes(), {.shapes = {{"a", Shape{4, 1, 2, 3}}}});
     EXPECT_EQ(network.graph.shape(1), (Shape{4, 1, 2, 3}));
+    EXPECT_THAT(
+        RefusalOf(model.Bytes(), {.shapes = {{"a", Shape{4, 1, 2, 3}}, {"b", Shape{4, 1, 2, 1}}}}),
+        HasSubstr("input b: dimension 3 (open) is given as 1, but as 3 before"));
   }
 }
 
@@ -373,6 +376,39 @@ TEST(FixedBatchTest, AShapeThatIsComputedFromTheBatchStays) {
   model.Node("Reshape", "flat", {"x", "target"});
   model.Node("Relu", "y", {"flat"});
   EXPECT_EQ(ImportOnnx(model.Bytes(), {.batch = 1}).outputs[0].shape, (Shape{2, 2}));
+}
+
+TEST(FixedBatchTest, ImagesThatAreResizedToSizesFollowAnotherBatch) {
+  ModelBuilder model;
+  model.Input("x", {1, 1, 1, 2}).Output("y");
+  model.Ints("sizes", {1, 1, 1, 4});
+  model.Node("Resize", "y", {"x", "", "", "sizes"});
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {.batch = 2});
+  EXPECT_EQ(network.outputs[0].shape, (Shape{2, 1, 1, 4}));
+  EXPECT_THAT(RunNetwork(network, {{"x", {1, 2, 3, 4}}}).at("y"),
+              ElementsAre(1, 1, 2, 2, 3, 3, 4, 4));
+}
+
+// They would select and replace elements of the file's one image alone.
+TEST(FixedBatchTest, ConstantIndicesOfTheFilesImagesAreRefused) {
+  for (const std::string op_type : {"GatherElements", "GatherND", "ScatterElements", "ScatterND"}) {
+    ModelBuilder model;
+    model.Input("x", {1, 2}).Output("y");
+    onnx::TensorProto& indices = model.Ints("indices", {0, 1});
+    indices.clear_dims();
+    for (const std::int64_t extent : {1, 2}) indices.add_dims(extent);
+    const bool scatters = op_type[0] == 'S';
+    model.Floats("updates", op_type == "ScatterND" ? std::vector<std::int64_t>{1}
+                                                   : std::vector<std::int64_t>{1, 2});
+    std::vector<std::string> inputs = {"x", "indices"};
+    if (scatters) inputs.emplace_back("updates");
+    onnx::NodeProto& node = model.Node(op_type, "y", inputs);
+    if (op_type.ends_with("Elements")) AddInt(node, "axis", 1);
+    EXPECT_NO_THROW(ImportOnnx(model.Bytes(), {})) << op_type;
+    EXPECT_THAT(RefusalOf(model.Bytes(), {.batch = 2}),
+                HasSubstr("indices of 1x2 are for the batch of 1"))
+        << op_type;
+  }
 }
 
 }  // namespace

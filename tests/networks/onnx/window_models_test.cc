@@ -278,5 +278,38 @@ TEST(WindowModelsTest, ANetworkOverOneAxisIsReshapedOnce) {
   EXPECT_THAT(layers, ElementsAre("flatten", "conv", "norm", "relu", "pool", "mean", "y"));
 }
 
+// After a ReLU, because a maximum then ignores zeros of the padding.
+std::vector<double> PooledAfterAPad(const char* backend, const std::string& op_type,
+                                    std::int64_t before, std::int64_t after, std::int64_t stride,
+                                    bool ceil_mode) {
+  ModelBuilder model(13);
+  model.Input("x", {1, 1, 1, 4}).Output("y");
+  model.Node("Relu", "relu", {"x"});
+  model.Ints("pads", {0, 0, 0, before, 0, 0, 0, after});
+  model.Node("Pad", "pad", {"relu", "pads"});
+  onnx::NodeProto& pool = model.Node(op_type, "y", {"pad"});
+  AddInts(pool, "kernel_shape", {1, 2});
+  AddInts(pool, "strides", {1, stride});
+  AddInt(pool, "ceil_mode", ceil_mode ? 1 : 0);
+  return RunOn(backend, model, OneTo(4));
+}
+
+// In ceil mode the last window is (0) of the Pad, and ends beyond it.
+TEST(WindowModelsTest, PoolingsReadThePadBeforeThemAsAnImage) {
+  for (const char* backend : kWindowBackends) {
+    EXPECT_THAT(PooledAfterAPad(backend, "MaxPool", 0, 1, 2, true), ElementsAre(2, 4, 0))
+        << backend;
+    EXPECT_THAT(PooledAfterAPad(backend, "AveragePool", 0, 1, 2, true), ElementsAre(1.5, 3.5, 0))
+        << backend;
+    // Windows of padding alone.
+    EXPECT_THAT(PooledAfterAPad(backend, "MaxPool", 2, 2, 1, false),
+                ElementsAre(0, 1, 2, 3, 4, 4, 0))
+        << backend;
+    EXPECT_THAT(PooledAfterAPad(backend, "AveragePool", 2, 2, 1, false),
+                ElementsAre(0, 0.5, 1.5, 2.5, 3.5, 2, 0))
+        << backend;
+  }
+}
+
 }  // namespace
 }  // namespace topdnn
