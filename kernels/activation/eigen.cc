@@ -1,5 +1,7 @@
 // The activations as Eigen device expressions, in any layout of the source.
 
+#include <fmt/format.h>
+
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
@@ -49,8 +51,24 @@ class ActivationEigen : public eigen::EigenKernel {
   std::int64_t n_;
 };
 
+// The kernel computes on the zeros between the channels of a blocked layout, too, which must stay.
+bool KeepsZero(const eigen::Activation& activation) {
+  using Function = eigen::Activation::Function;
+  if (activation.function == Function::kRelu) return true;
+  return activation.function == Function::kClip && activation.lowest <= 0 &&
+         activation.highest >= 0;
+}
+
 KernelOrRefusal MakeEigenActivation(const eigen::Functions& functions, KernelRequest& request) {
   if (auto refusal = eigen::SettleOneLayout(request)) return *std::move(refusal);
+  const Operand operand = request.op->Operands(request.execution).front();
+  const Layout layout = request.LayoutOf(operand.arg);
+  // (the gradient of a zero in diff_dst is 0)
+  if (request.execution.pass == Pass::kForward && !KeepsZero(FunctionOf(*request.op)) &&
+      layout.PaddedElements(operand.shape) != operand.shape.elements()) {
+    return Refusal{fmt::format("eigen computes {} of zeros, and layout {} has some as padding",
+                               request.op->kind(), layout.tag())};
+  }
   return std::make_unique<ActivationEigen>(request, functions);
 }
 

@@ -111,11 +111,8 @@ class BatchNormReference : public ReferenceKernel {
   const Execution execution_;
 };
 
-KernelOrRefusal MakeReferenceBatchNorm(const KernelRequest& request) {
-  return MakeReference<BatchNormOp, BatchNormReference>(request);
-}
-
-const KernelRegistration kReference("batchnorm", "reference", MakeReferenceBatchNorm);
+const KernelRegistration kReference("batchnorm", "reference",
+                                    MakeReference<BatchNormOp, BatchNormReference>);
 
 }  // namespace
 

@@ -46,11 +46,7 @@ class BiasReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeReferenceBias(const KernelRequest& request) {
-  return MakeReference<BiasOp, BiasReference>(request);
-}
-
-const KernelRegistration kReference("bias", "reference", MakeReferenceBias);
+const KernelRegistration kReference("bias", "reference", MakeReference<BiasOp, BiasReference>);
 
 }  // namespace
 

@@ -96,18 +96,34 @@ std::vector<double> ReadElements(const TensorDesc& desc, const void* data,
   return values;
 }
 
-// The expected values as a type of 8 bits stores them: they saturate, and a result that lies
+bool IsWhole(DataType type) {
+  return type == DataType::kS8 || type == DataType::kU8 || type == DataType::kS32;
+}
+
+// The expected values as a type of whole numbers stores them: they saturate, and a result that lies
 // between two whole numbers may be either.
-std::vector<double> InEightBits(std::vector<double> expected, const std::vector<double>& values,
-                                DataType type) {
-  constexpr double kBetween = 0.5 + 1.0 / 1024;  // it was computed in f32
-  const double low = type == DataType::kS8 ? -128 : 0;
-  const double high = type == DataType::kS8 ? 127 : 255;
+std::vector<double> InWholeNumbers(std::vector<double> expected, const std::vector<double>& values,
+                                   DataType type) {
+  const double low = type == DataType::kU8 ? 0 : (type == DataType::kS8 ? -128 : -0x1p31);
+  const double high = type == DataType::kU8 ? 255 : (type == DataType::kS8 ? 127 : 0x1p31 - 1);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double clamped = std::clamp(expected[i], low, high);
-    expected[i] = std::abs(values[i] - clamped) <= kBetween ? values[i] : std::nearbyint(clamped);
+    const double whole = std::nearbyint(clamped);
+    // (a fraction comes from a factor, and was computed in f32)
+    const double between = 0.5 + std::max(0x1p-10, std::abs(clamped) * 0x1p-22);
+    const bool either = clamped != whole && std::abs(values[i] - clamped) <= between;
+    expected[i] = either ? values[i] : whole;
   }
   return expected;
+}
+
+// The largest finite value.
+double LargestOf(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
 }
 
 }  // namespace
@@ -125,6 +141,10 @@ KernelProblem::KernelProblem(std::shared_ptr<const Op> op, const Execution& exec
       if (found != forward_inputs_.end()) values = found->second;
     }
   }
+  Compute();
+}
+
+void KernelProblem::Compute() {
   const ElementFunction element = FindElement(op_->kind());
   const bool large = op_->WorkOf(execution_.pass, execution_.type).macs > kMaxReferenceMacs;
   const std::shared_ptr<const Op> first = large ? op_->OfFirstImage() : nullptr;
@@ -189,6 +209,18 @@ void KernelProblem::RunReference(const std::shared_ptr<const Op>& op) {
   }
 }
 
+double KernelProblem::MagnitudeOf(Arg arg) const {
+  if (op_->AccumulationLength(execution_.pass) < 2 || IsWhole(execution_.type)) return 0;
+  KernelProblem positive = *this;
+  positive.inputs_ = Magnitudes(inputs_);
+  positive.expected_.clear();
+  positive.Compute();
+  for (const Expected& sums : positive.expected_) {
+    if (sums.arg == arg) return LargestOf(sums.values);
+  }
+  return 0;
+}
+
 std::size_t KernelProblem::BytesNeeded(const Op& op, const Execution& execution) {
   double most = 0;
   for (const Execution& form : {execution, Recomputing(execution)}) {
@@ -215,21 +247,25 @@ CaseCheck CompareWithReference(const KernelProblem& problem, const Kernel& kerne
     const std::vector<double> values =
         ReadElements(operand->desc, memory.at(expected.arg), expected.elements, backend);
     const DataType type = operand->desc.type;
-    std::vector<double> in_eight_bits;
-    if (type == DataType::kS8 || type == DataType::kU8) {
-      in_eight_bits = InEightBits(expected.values, values, type);
+    std::vector<double> stored = expected.values;
+    if (IsWhole(type)) {
+      stored = InWholeNumbers(std::move(stored), values, type);
+    } else if (check.tolerance == 0) {
+      stored = RoundedTo(type, std::move(stored));
     }
-    const std::vector<double>& stored = in_eight_bits.empty() ? expected.values : in_eight_bits;
     double scale = 0;
     double error = RelativeError(values, stored, scale, rounding);
     // A result may be a small difference of large numbers, such as a normalized value. Their size
-    // is needed only then, and takes a pass over the inputs.
-    if (!(error <= check.tolerance) && expected.arg == Arg::kDst) {
-      scale = problem.op()->MagnitudeOfDst(problem.execution(), [&](Arg arg) {
-        const auto input = problem.inputs().find(arg);
-        if (input != problem.inputs().end()) return input->second;
-        return LoadValues(kernel.Find(arg)->desc, memory.at(arg), backend);
-      });
+    // is needed only then, and takes another run of the reference.
+    if (!(error <= check.tolerance)) {
+      scale = problem.MagnitudeOf(expected.arg);
+      if (expected.arg == Arg::kDst) {
+        scale = std::max(scale, problem.op()->MagnitudeOfDst(problem.execution(), [&](Arg arg) {
+          const auto input = problem.inputs().find(arg);
+          if (input != problem.inputs().end()) return input->second;
+          return LoadValues(kernel.Find(arg)->desc, memory.at(arg), backend);
+        }));
+      }
       error = RelativeError(values, stored, scale, rounding);
     }
     if (!(error <= check.error)) check.error = error;

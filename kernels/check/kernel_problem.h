@@ -39,11 +39,16 @@ class KernelProblem {
   // Every element if the reference is fast enough; otherwise 512 elements, spread evenly, or those
   // of the first image.
   const std::vector<Expected>& expected() const { return expected_; }
+  // The magnitude of the terms of a result: the largest entry that the reference computes from the
+  // absolute values of the inputs. Rounding errors of a sum are relative to it, because terms may
+  // cancel. 0 if the result is no sum. Slow.
+  double MagnitudeOf(Arg arg) const;
 
   // Upper bound of the bytes for the values and for the memory of one kernel.
   static std::size_t BytesNeeded(const Op& op, const Execution& execution);
 
  private:
+  void Compute();
   void Sample(ElementFunction element);
   // `op`: of all images, or of the first one.
   void RunReference(const std::shared_ptr<const Op>& op);

@@ -38,11 +38,8 @@ class ConcatReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeReferenceConcat(const KernelRequest& request) {
-  return MakeReference<ConcatOp, ConcatReference>(request);
-}
-
-const KernelRegistration kReference("concat", "reference", MakeReferenceConcat);
+const KernelRegistration kReference("concat", "reference",
+                                    MakeReference<ConcatOp, ConcatReference>);
 
 }  // namespace
 

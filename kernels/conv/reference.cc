@@ -171,11 +171,7 @@ double ConvElement(const Op& any, Pass pass, const Values& operands, Arg result,
                        before == nullptr ? 0 : before[index]);
 }
 
-KernelOrRefusal MakeReferenceConv(const KernelRequest& request) {
-  return MakeReference<ConvOp, ConvReference>(request);
-}
-
-const KernelRegistration kReference("conv", "reference", MakeReferenceConv);
+const KernelRegistration kReference("conv", "reference", MakeReference<ConvOp, ConvReference>);
 const ElementRegistration kElement("conv", ConvElement);
 
 }  // namespace

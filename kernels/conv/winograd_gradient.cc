@@ -38,8 +38,10 @@ class WinogradGradient : public WinogradKernel {
     const std::int64_t teams = threads_ / members_;
 #pragma omp parallel
     {
-      const std::int64_t thread = omp_get_thread_num();
-      AddTiles(thread, thread / members_, thread % members_);
+      // (OpenMP may give fewer threads than asked)
+      for (std::int64_t t = omp_get_thread_num(); t < threads_; t += omp_get_num_threads()) {
+        AddTiles(t, t / members_, t % members_);
+      }
 #pragma omp barrier
       // (with fewer pieces than threads, most would wait for those that add)
       constexpr std::int64_t kPart = 1024;

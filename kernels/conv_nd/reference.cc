@@ -24,8 +24,15 @@ class ConvNdReference : public ConvByDefinition<T> {
       : ConvByDefinition<T>(request, op.extents(), TripleOf(request.execution.pass)) {}
 };
 
+double ConvNdElement(const Op& op, Pass pass, const Values& inputs, Arg /*result*/,
+                     std::int64_t index) {
+  return ConvElementByDefinition(dynamic_cast<const ConvNdOp&>(op).extents(), TripleOf(pass),
+                                 inputs, index);
+}
+
 const KernelRegistration kReference("conv_nd", "reference",
                                     MakeReference<ConvNdOp, ConvNdReference>);
+const ElementRegistration kElement("conv_nd", ConvNdElement);
 
 }  // namespace
 

@@ -26,8 +26,15 @@ class ConvTransposeReference : public ConvByDefinition<T> {
       : ConvByDefinition<T>(request, op.extents(), TripleOf(request.execution.pass)) {}
 };
 
+double ConvTransposeElement(const Op& op, Pass pass, const Values& inputs, Arg /*result*/,
+                            std::int64_t index) {
+  return ConvElementByDefinition(dynamic_cast<const ConvTransposeOp&>(op).extents(), TripleOf(pass),
+                                 inputs, index);
+}
+
 const KernelRegistration kReference("conv_transpose", "reference",
                                     MakeReference<ConvTransposeOp, ConvTransposeReference>);
+const ElementRegistration kElement("conv_transpose", ConvTransposeElement);
 
 }  // namespace
 

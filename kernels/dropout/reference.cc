@@ -58,11 +58,8 @@ class DropoutReference : public ReferenceKernel {
   const Execution execution_;
 };
 
-KernelOrRefusal MakeReferenceDropout(const KernelRequest& request) {
-  return MakeReference<DropoutOp, DropoutReference>(request);
-}
-
-const KernelRegistration kReference("dropout", "reference", MakeReferenceDropout);
+const KernelRegistration kReference("dropout", "reference",
+                                    MakeReference<DropoutOp, DropoutReference>);
 
 }  // namespace
 

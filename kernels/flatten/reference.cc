@@ -27,11 +27,8 @@ class FlattenReference : public ReferenceKernel {
   const Arg from_, to_;
 };
 
-KernelOrRefusal MakeReferenceFlatten(const KernelRequest& request) {
-  return MakeReference<FlattenOp, FlattenReference>(request);
-}
-
-const KernelRegistration kReference("flatten", "reference", MakeReferenceFlatten);
+const KernelRegistration kReference("flatten", "reference",
+                                    MakeReference<FlattenOp, FlattenReference>);
 
 }  // namespace
 

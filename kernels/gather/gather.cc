@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -29,7 +30,9 @@ std::string GatherOp::Problem() const {
 std::vector<Operand> GatherOp::Operands(const Execution& execution) const {
   if (execution.pass != Pass::kForward || !TypesOf(execution).has_gradients) return {};
   const DataType type = execution.type;
-  return {{src_arg(), Direction::kIn, src_shape(), type},
+  const GatherExtents& e = extents_;
+  const std::int64_t unread = e.outer * std::max<std::int64_t>(e.extent - e.count, 0) * e.inner;
+  return {{src_arg(), Direction::kIn, src_shape(), type, unread},
           {indices_arg(), Direction::kIn, Shape{extents_.count}, type},
           {Arg::kDst, Direction::kOut, dst_shape(), type}};
 }

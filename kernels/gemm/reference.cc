@@ -73,11 +73,7 @@ double GemmElement(const Op& any, Pass pass, const Values& operands, Arg /*resul
                 before == operands.end() ? 0 : before->second[static_cast<std::size_t>(index)]);
 }
 
-KernelOrRefusal MakeReferenceGemm(const KernelRequest& request) {
-  return MakeReference<GemmOp, GemmReference>(request);
-}
-
-const KernelRegistration kReference("gemm", "reference", MakeReferenceGemm);
+const KernelRegistration kReference("gemm", "reference", MakeReference<GemmOp, GemmReference>);
 const ElementRegistration kElement("gemm", GemmElement);
 
 }  // namespace

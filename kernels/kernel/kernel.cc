@@ -8,8 +8,10 @@ Kernel::Kernel(const KernelRequest& request) {
   for (const Operand& operand : request.op->Operands(request.execution)) {
     Layout layout = request.LayoutOf(operand.arg);
     if (layout.is_any()) layout = Layout::Plain(operand.shape.rank());
-    operands_.push_back(
-        {operand.arg, operand.direction, {operand.shape, operand.type, std::move(layout)}});
+    operands_.push_back({operand.arg,
+                         operand.direction,
+                         {operand.shape, operand.type, std::move(layout)},
+                         operand.unread});
   }
 }
 

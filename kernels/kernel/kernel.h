@@ -60,6 +60,7 @@ struct KernelOperand {
   Arg arg;
   Direction direction;
   TensorDesc desc;
+  std::int64_t unread = 0;  // Operand::unread
 };
 
 class Kernel {

@@ -8,9 +8,9 @@ std::int64_t CompulsoryBytes(const Kernel& kernel) {
     const TensorDesc& desc = operand.desc;
     // The backend gives the size of a workspace in its private form.
     const bool private_form = operand.arg == Arg::kWorkspace && desc.layout.is_opaque();
-    const auto size = private_form
-                          ? static_cast<std::int64_t>(desc.bytes())
-                          : desc.shape.elements() * static_cast<std::int64_t>(SizeOf(desc.type));
+    const auto size = private_form ? static_cast<std::int64_t>(desc.bytes())
+                                   : (desc.shape.elements() - operand.unread) *
+                                         static_cast<std::int64_t>(SizeOf(desc.type));
     bytes += operand.direction == Direction::kInOut ? 2 * size : size;
   }
   return bytes;

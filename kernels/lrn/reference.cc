@@ -85,11 +85,7 @@ class LrnReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeReferenceLrn(const KernelRequest& request) {
-  return MakeReference<LrnOp, LrnReference>(request);
-}
-
-const KernelRegistration kReference("lrn", "reference", MakeReferenceLrn);
+const KernelRegistration kReference("lrn", "reference", MakeReference<LrnOp, LrnReference>);
 
 }  // namespace
 

@@ -93,7 +93,8 @@ std::vector<Operand> UnaryOperands(const Execution& execution, const Shape& src,
 std::int64_t CompulsoryBytes(const Op& op, const Execution& execution) {
   std::int64_t bytes = 0;
   for (const Operand& operand : op.Operands(execution)) {
-    const auto size = operand.shape.elements() * static_cast<std::int64_t>(SizeOf(operand.type));
+    const auto size = (operand.shape.elements() - operand.unread) *
+                      static_cast<std::int64_t>(SizeOf(operand.type));
     bytes += operand.direction == Direction::kInOut ? 2 * size : size;
   }
   return bytes;

@@ -85,6 +85,7 @@ struct Operand {
   Direction direction;
   Shape shape;
   DataType type;
+  std::int64_t unread = 0;  // elements of a source that the result does not depend on (a slice)
 };
 
 // A trained parameter of an operation.
@@ -99,7 +100,7 @@ struct Parameter {
 
 // The arithmetic and the memory traffic of one pass, computed from the shapes alone. A
 // multiply-accumulate is two FLOPs. Bytes are the compulsory traffic: each operand once, without
-// layout padding.
+// layout padding and without elements that are not needed (Operand::unread).
 struct Work {
   std::int64_t macs = 0;   // multiply-accumulates as defined, including those on padding
   std::int64_t flops = 0;  // all operations, including 2 * macs
@@ -237,7 +238,8 @@ class Op {
 // The operands of an operation that computes dst from src alone, and diff_src from diff_dst alone.
 std::vector<Operand> UnaryOperands(const Execution& execution, const Shape& src, const Shape& dst);
 
-// Sum of the operands' bytes without layout padding: the compulsory traffic of one pass.
+// Sum of the operands' bytes that are needed, without layout padding: the compulsory traffic of one
+// pass.
 std::int64_t CompulsoryBytes(const Op& op, const Execution& execution);
 
 }  // namespace topdnn

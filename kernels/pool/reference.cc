@@ -150,11 +150,7 @@ class PoolReference : public ReferenceKernel {
   const std::int64_t oh_ = e_.oh(), ow_ = e_.ow();
 };
 
-KernelOrRefusal MakeReferencePool(const KernelRequest& request) {
-  return MakeReference<PoolOp, PoolReference>(request);
-}
-
-const KernelRegistration kReference("pool", "reference", MakeReferencePool);
+const KernelRegistration kReference("pool", "reference", MakeReference<PoolOp, PoolReference>);
 
 }  // namespace
 

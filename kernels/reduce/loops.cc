@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -76,20 +75,16 @@ class ReduceLoops : public LoopsKernel {
  public:
   ReduceLoops(const KernelRequest& request, const ReduceOp& op)
       : LoopsKernel(request),
-        op_(op),
         pass_(request.execution.pass),
         elements_(op.src_shape().elements()),
         threads_(request.threads),
         divisor_(static_cast<float>(op.count())),
-        mean_(op.algorithm() == ReduceAlgorithm::kMean) {}
-
-  void Prepare(const std::map<Arg, void*>& memory) override {
-    runs_ = RunsOf(op_);
-    pieces_ = (runs_.length + kPiece - 1) / kPiece;
-    parts_ = PartsOfRows();
+        mean_(op.algorithm() == ReduceAlgorithm::kMean),
+        runs_(RunsOf(op)),
+        pieces_((runs_.length + kPiece - 1) / kPiece),
+        parts_(PartsOfRows()) {
     const auto sums = static_cast<std::int64_t>(runs_.kept.size()) * runs_.length;
     ReserveScratch(parts_ > 1 ? parts_ * sums : 0);
-    LoopsKernel::Prepare(memory);
     scratch_bytes_ += (runs_.kept.size() + runs_.reduced.size()) * sizeof(std::int64_t);
   }
 
@@ -247,15 +242,14 @@ class ReduceLoops : public LoopsKernel {
     }
   }
 
-  const ReduceOp op_;
   const Pass pass_;
   const std::int64_t elements_;
   const int threads_;
   const float divisor_;
   const bool mean_;
-  Runs runs_;
-  std::int64_t pieces_ = 0;  // pieces per run
-  std::int64_t parts_ = 1;   // of the reduced rows
+  const Runs runs_;
+  const std::int64_t pieces_;  // pieces per run
+  const std::int64_t parts_;   // of the reduced rows
 };
 
 }  // namespace

@@ -87,11 +87,8 @@ class ReduceReference : public ReferenceKernel {
   std::vector<double> sums_, shifts_;  // shifts_ for log_sum_exp alone
 };
 
-KernelOrRefusal MakeReferenceReduce(const KernelRequest& request) {
-  return MakeReference<ReduceOp, ReduceReference>(request);
-}
-
-const KernelRegistration kReference("reduce", "reference", MakeReferenceReduce);
+const KernelRegistration kReference("reduce", "reference",
+                                    MakeReference<ReduceOp, ReduceReference>);
 
 }  // namespace
 

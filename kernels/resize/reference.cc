@@ -50,11 +50,8 @@ class ResizeReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeReferenceResize(const KernelRequest& request) {
-  return MakeReference<ResizeOp, ResizeReference>(request);
-}
-
-const KernelRegistration kReference("resize", "reference", MakeReferenceResize);
+const KernelRegistration kReference("resize", "reference",
+                                    MakeReference<ResizeOp, ResizeReference>);
 
 }  // namespace
 

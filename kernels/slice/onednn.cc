@@ -43,6 +43,7 @@ class OneDnnSlice : public Kernel {
     operands_ = {{whole_, of_whole, {op.src_shape(), type, onednn::ToLayout(whole)}},
                  {part_, of_part, {op.dst_shape(), type, onednn::ToLayout(part)}}};
     if (!forward_) std::swap(operands_[0], operands_[1]);
+    operands_[0].unread = op.Operands(request.execution)[0].unread;
     scratch_bytes_ = desc_.scratchpad_desc().get_size();
     implementation_ = desc_.impl_info_str();
     isa_ = onednn::IsaOf(implementation_);

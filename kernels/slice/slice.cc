@@ -103,7 +103,16 @@ std::string SliceOp::Problem() const {
 
 std::vector<Operand> SliceOp::Operands(const Execution& execution) const {
   if (!TypesOf(execution).has_gradients) return {};  // int8
-  return UnaryOperands(execution, src_, dst_);
+  std::vector<Operand> operands = UnaryOperands(execution, src_, dst_);
+  if (execution.pass == Pass::kForward) {
+    std::int64_t read = 1;  // with a border: at most
+    for (int d = 0; d < src_.rank(); ++d) {
+      const SliceAxis& axis = axes_[static_cast<std::size_t>(d)];
+      read *= axis.step == 0 ? 1 : std::min(src_[d], axis.extent);
+    }
+    operands[0].unread = src_.elements() - read;
+  }
+  return operands;
 }
 
 Work SliceOp::WorkOf(Pass pass, DataType type) const {

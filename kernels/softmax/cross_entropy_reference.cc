@@ -48,12 +48,9 @@ class CrossEntropyReference : public ReferenceKernel {
   const bool training_;
 };
 
-KernelOrRefusal MakeReferenceCrossEntropy(const KernelRequest& request) {
-  return MakeReference<SoftmaxCrossEntropyOp, CrossEntropyReference>(request);
-}
-
-const KernelRegistration kReferenceCrossEntropy("softmax_cross_entropy", "reference",
-                                                MakeReferenceCrossEntropy);
+const KernelRegistration kReferenceCrossEntropy(
+    "softmax_cross_entropy", "reference",
+    MakeReference<SoftmaxCrossEntropyOp, CrossEntropyReference>);
 
 }  // namespace
 

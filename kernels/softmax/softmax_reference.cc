@@ -55,11 +55,8 @@ class SoftmaxReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeReferenceSoftmax(const KernelRequest& request) {
-  return MakeReference<SoftmaxOp, SoftmaxReference>(request);
-}
-
-const KernelRegistration kReferenceSoftmax("softmax", "reference", MakeReferenceSoftmax);
+const KernelRegistration kReferenceSoftmax("softmax", "reference",
+                                           MakeReference<SoftmaxOp, SoftmaxReference>);
 
 }  // namespace
 

@@ -335,6 +335,13 @@ void FromDouble(std::span<const double> values, const TensorDesc& desc, void* da
   FromValues(values, desc, data);
 }
 
+std::vector<double> RoundedTo(DataType type, std::vector<double> values) {
+  if (type == DataType::kF64) return values;
+  const Tensor rounded(Shape{static_cast<std::int64_t>(values.size())}, type);
+  FromDouble(values, rounded.desc(), rounded.data());
+  return ToDouble(rounded.desc(), rounded.data());
+}
+
 void FromFloat(std::span<const float> values, const TensorDesc& desc, void* data) {
   FromValues(values, desc, data);
 }

@@ -177,7 +177,9 @@ class Tensor {
 std::vector<double> ToDouble(const TensorDesc& desc, const void* data);
 // The inverse of ToDouble: rounds to the element type. Padding inside blocks is not written.
 void FromDouble(std::span<const double> values, const TensorDesc& desc, void* data);
-// The same from float: half the memory for the parameters of a network.
+// The values as elements of that type have them.
+std::vector<double> RoundedTo(DataType type, std::vector<double> values);
+// FromDouble from float: half the memory for the parameters of a network.
 void FromFloat(std::span<const float> values, const TensorDesc& desc, void* data);
 // Reads the logical tensor as float, rounded.
 std::vector<float> ToFloat(const TensorDesc& desc, const void* data);

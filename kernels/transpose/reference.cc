@@ -39,11 +39,8 @@ class TransposeReference : public ReferenceKernel {
   const Transposition move_;
 };
 
-KernelOrRefusal MakeReferenceTranspose(const KernelRequest& request) {
-  return MakeReference<TransposeOp, TransposeReference>(request);
-}
-
-const KernelRegistration kReference("transpose", "reference", MakeReferenceTranspose);
+const KernelRegistration kReference("transpose", "reference",
+                                    MakeReference<TransposeOp, TransposeReference>);
 
 }  // namespace
 

@@ -161,8 +161,11 @@ class BackwardPlanner {
     }
     const TensorDesc& dst = offered.kernel->Find(Arg::kDst)->desc;
     const BufferId first = bound.at(IndexedSrc(0));
+    // A kernel may write the sum of two sources before it reads the third.
+    const auto readings = std::count_if(bound.begin(), bound.end(),
+                                        [&](const auto& source) { return source.second == first; });
     const bool in_place = op->RunsInPlace(Pass::kForward) && draft_.DescOf(first) == dst &&
-                          (first != parts.front() || pending_.at(first) == 0);
+                          readings == 1 && (first != parts.front() || pending_.at(first) == 0);
     bound[Arg::kDst] = in_place ? first : draft_.NewBuffer(name, dst, BufferRole::kGradient);
     pending_[bound[Arg::kDst]] = 1;
     draft_.gradients[value] = {bound[Arg::kDst]};

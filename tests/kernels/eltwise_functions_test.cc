@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
@@ -82,13 +83,13 @@ TEST(UnaryBackendsTest, EveryFunctionAgreesWithTheReferenceAndANanStays) {
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
       const Execution execution{pass};
       if (!op->Has(execution)) continue;
-      Values inputs = RandomInputs(*op, execution, 5);
-      inputs[Arg::kSrc] = InDomain(row.name, inputs[Arg::kSrc]);
-      for (double& value : inputs[Arg::kSrc])
-        value = static_cast<double>(static_cast<float>(value));
+      const Values inputs = RandomInputs(*op, execution, 5);
       const Arg result = pass == Pass::kForward ? Arg::kDst : Arg::kDiffSrc;
       const std::vector<double> expected =
           ReferenceResults(RequestFor(op, execution, 2), inputs).at(result);
+      // (a NaN would agree with any other)
+      EXPECT_TRUE(std::ranges::all_of(expected, [](double y) { return std::isfinite(y); }))
+          << row.name;
       for (const char* backend : {"reference", "native", "onednn", "eigen"}) {
         const std::string what = std::string(row.name) + " " + backend;
         const KernelRequest request = RequestFor(op, execution, 2);

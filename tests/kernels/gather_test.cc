@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,24 @@ TEST(GatherTest, EveryBackendReadsTheElementsAtTheIndices) {
     for (std::size_t i = 0; i < 6; ++i) EXPECT_TRUE(std::isnan(outside[i])) << backend << i;
     EXPECT_EQ(outside[6], 2) << backend;
   }
+}
+
+// From -5 to 4 for an extent of 5; in bf16, which represents whole numbers up to 256, below that.
+TEST(GatherTest, RandomIndicesSelectEveryElement) {
+  for (const char* problem : {"gather/2x5x3_count400", "gather/2x5x3_count400_constant"}) {
+    const auto op = ParseProblem(problem);
+    const Arg indices = dynamic_cast<const GatherOp&>(*op).indices_arg();
+    const Values inputs = RandomInputs(*op, {}, 1);
+    const std::set<double> drawn(inputs.at(indices).begin(), inputs.at(indices).end());
+    EXPECT_EQ(drawn, (std::set<double>{-5, -4, -3, -2, -1, 0, 1, 2, 3, 4})) << problem;
+  }
+  const Execution bf16{Pass::kForward, true, DataType::kBF16};
+  const Values inputs = RandomInputs(*ParseProblem("gather/1x1000x1_count900"), bf16, 1);
+  const auto [least, most] = std::ranges::minmax(inputs.at(IndexedSrc(1)));
+  EXPECT_GE(least, -256);
+  EXPECT_LE(least, -200);
+  EXPECT_LE(most, 255);
+  for (const double index : inputs.at(IndexedSrc(1))) EXPECT_EQ(index, std::trunc(index));
 }
 
 }  // namespace

@@ -205,14 +205,6 @@ Values ReferenceResults(const KernelRequest& request, const Values& inputs,
   return results;
 }
 
-Values Magnitudes(Values values) {
-  for (auto& [arg, of_operand] : values) {
-    if (arg == Arg::kLabels || arg == Arg::kStep) continue;
-    for (double& v : of_operand) v = arg == Arg::kLearningRate ? -std::abs(v) : std::abs(v);
-  }
-  return values;
-}
-
 Allowance Allowance::Of(const KernelRequest& request, DataType result, double slack,
                         std::optional<DataType> sum_type) {
   const bool wide = request.execution.type == DataType::kF64;

@@ -100,10 +100,6 @@ void CopyWorkspace(const KernelRun& forward, KernelRun& run);
 Values ReferenceResults(const KernelRequest& request, const Values& inputs,
                         const Values& forward_inputs = {});
 
-// The magnitudes of the inputs. The reference computes sums of |terms| from them, which scale the
-// rounding errors. (A learning rate is subtracted, so it becomes negative.)
-Values Magnitudes(Values values);
-
 // How much an element may differ. The rounding error of a sum, relative to the sum of the terms'
 // magnitudes, grows with the square root of its length; a factor of 8 makes this nearly certain
 // (Higham and Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput.

@@ -243,6 +243,18 @@ TEST(ReduceBackendsTest, NanAndInfinityReachTheirOwnSumOnly) {
   }
 }
 
+// The sum of 100,000 rows of 10 elements on two threads: a row of sums for each thread, and the
+// places of the rows, and of the result.
+TEST(ReduceBackendsTest, ScratchIsKnownBeforePrepare) {
+  const auto op = std::make_shared<ReduceOp>(kSum, Shape{100'000, 10}, std::vector<int>{0}, false);
+  KernelRun run("native", RequestFor(op, {}, 2));
+  EXPECT_EQ(run.kernel()->scratch_bytes(), 2u * 10 * 4 + (100'000 + 1) * 8);
+  run.Set(Arg::kSrc, std::vector<double>(1'000'000, 1.0));
+  run.Run();
+  EXPECT_EQ(run.Get(Arg::kDst), std::vector<double>(10, 100'000.0));
+  EXPECT_EQ(run.kernel()->scratch_bytes(), 2u * 10 * 4 + (100'000 + 1) * 8);
+}
+
 TEST(ReduceBackendsTest, RefusalsSayWhy) {
   const auto op = std::make_shared<ReduceOp>(kSum, Shape{2, 3, 4, 5}, std::vector<int>{1}, false);
   KernelRequest request = RequestFor(op, {Pass::kForward}, 1);

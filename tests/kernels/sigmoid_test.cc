@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/op/problem.h"
@@ -93,6 +95,39 @@ TEST_P(SigmoidBackendTest, RandomShapesAgreeWithTheReference) {
       }
       EXPECT_EQ(CheckAgainstReference(GetParam(), request, 7 * i), Verdict::kAgrees);
     }
+  }
+}
+
+// Three channels in a block of 16: the other 13 are zeros, which a function of them must not
+// change.
+TEST(SigmoidEigenTest, PaddingStaysZero) {
+  const auto kernel_of = [](const char* problem, Pass pass) {
+    KernelRequest request = RequestFor(ParseProblem(problem), {pass}, 1);
+    request.layouts[pass == Pass::kForward ? Arg::kSrc : Arg::kDiffDst] = *Layout::Parse("aBcd16b");
+    return std::make_unique<KernelRun>("eigen", request);
+  };
+  for (const char* problem : {"sigmoid/1x3x2x2", "hard_sigmoid/1x3x2x2_alpha0.2_beta0.5",
+                              "clip/1x3x2x2_min0.5_max0.75"}) {
+    EXPECT_NE(kernel_of(problem, Pass::kForward)->refusal().find("padding"), std::string::npos)
+        << problem;
+  }
+  for (const auto& [problem, pass] :
+       {std::pair{"clip/1x3x2x2_min-0.5_max0.5", Pass::kForward},
+        std::pair{"relu/1x3x2x2", Pass::kForward},
+        std::pair{"sigmoid/1x3x2x2", Pass::kBackwardData},
+        std::pair{"hard_sigmoid/1x3x2x2_alpha0.2_beta0.5", Pass::kBackwardData}}) {
+    const auto run = kernel_of(problem, pass);
+    ASSERT_NE(run->kernel(), nullptr) << problem << ": " << run->refusal();
+    for (const Arg arg : {Arg::kSrc, Arg::kDst, Arg::kDiffDst}) {
+      const KernelOperand* operand = run->kernel()->Find(arg);
+      if (operand == nullptr || operand->direction == Direction::kOut) continue;
+      std::memset(run->memory(arg).data(), 0, run->memory(arg).bytes());
+      run->Set(arg, std::vector<double>(12, 0.25));
+    }
+    run->Run();
+    const Arg result = pass == Pass::kForward ? Arg::kDst : Arg::kDiffSrc;
+    const auto* values = reinterpret_cast<const float*>(run->memory(result).data());
+    for (int i = 0; i < 4 * 16; ++i) EXPECT_EQ(values[i] == 0, i % 16 >= 3) << problem << i;
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/kernel/registry.h"
 #include "kernels/lrn/lrn.h"
+#include "kernels/op/problem.h"
 #include "kernels/pool/pool.h"
 #include "kernels/softmax/cross_entropy.h"
 
@@ -61,6 +62,32 @@ TEST(LrnTrafficTest, InferenceKeepsNoSums) {
   }
   EXPECT_EQ(norm->WorkIn(inference).bytes, 4 * 2 * 580'800);
   EXPECT_EQ(BytesOf("reference", norm, {Pass::kForward, true, DataType::kF32}), 4 * 3 * 580'800);
+}
+
+// Half of 64 channels of 2x64x8x8 = 8,192 elements, forward; backward also writes the zeros of the
+// other half. A matrix that is repeated, and one that gets a border, are read once.
+TEST(SliceTrafficTest, OnlyTheSelectedElementsMove) {
+  const auto half = ParseProblem("slice/2x64x8x8_start0x32x0x0_step1x1x1x1_extent2x32x8x8");
+  for (const char* backend : {"reference", "onednn", "native", "eigen"}) {
+    EXPECT_EQ(BytesOf(backend, half, {Pass::kForward}), 4 * (4'096 + 4'096)) << backend;
+    EXPECT_EQ(BytesOf(backend, half, {Pass::kBackwardData}), 4 * (4'096 + 8'192)) << backend;
+  }
+  EXPECT_EQ(half->WorkIn({Pass::kForward}).bytes, 4 * (4'096 + 4'096));
+  const auto bytes_of = [](const char* problem) {
+    return ParseProblem(problem)->WorkIn({Pass::kForward}).bytes;
+  };
+  EXPECT_EQ(bytes_of("slice/5x3_start2x0_step0x1_extent4x3"), 4 * (3 + 12));
+  EXPECT_EQ(bytes_of("slice/5x3_start0x0_step2x1_extent3x3"), 4 * (9 + 9));
+  EXPECT_EQ(bytes_of("slice/2x3_start-1x-1_step1x1_extent4x5_fill0"), 4 * (6 + 20));
+}
+
+// At most a row of src for each index, and each row once.
+TEST(GatherTrafficTest, OnlyTheGatheredRowsMove) {
+  const auto few = ParseProblem("gather/8x1000x64_count5");
+  for (const char* backend : {"reference", "native", "eigen"}) {
+    EXPECT_EQ(BytesOf(backend, few, {}), 4 * (8 * 5 * 64 + 5 + 8 * 5 * 64)) << backend;
+  }
+  EXPECT_EQ(ParseProblem("gather/2x3x4_count7")->WorkIn({}).bytes, 4 * (24 + 7 + 2 * 7 * 4));
 }
 
 TEST(CrossEntropyTrafficTest, InferenceHasNoGradient) {

@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/check/tolerance.h"
 #include "kernels/conv/conv.h"
+#include "kernels/kernel/thread_width.h"
 #include "kernels/simd/vector_isa.h"
 #include "tests/kernels/kernel_check.h"
 
@@ -82,6 +84,28 @@ TEST(WinogradTilesTest, ReadWeightsInEveryLayout) {
         EXPECT_EQ(Check(request, 3), Verdict::kAgrees) << problem << weights;
       }
     }
+  }
+}
+
+// Few outputs, so that the threads divide the tiles.
+TEST(WinogradTilesTest, TheGradientNeedsNoCertainNumberOfThreads) {
+  const KernelRequest request =
+      Tiles("n7c16h28w28k16r3s3u1v1p1q1_bias", {Pass::kBackwardWeights}, 4, "acdb");
+  const Values inputs = RandomInputs(*request.op, request.execution, 3);
+  const Values expected = ReferenceResults(request, inputs);
+  KernelRun run("native", request);
+  ASSERT_NE(run.kernel(), nullptr) << run.refusal();
+  run.SetInputs(inputs);
+  run.Run();
+  run.SetInputs({{Arg::kSrc, std::vector<double>(inputs.at(Arg::kSrc).size(), 0.0)}});
+  run.RunAgain();  // the sums of all threads are 0
+  run.SetInputs(inputs);
+  for (const int threads : {1, 3, 4}) {
+    const ThreadWidth width(threads);
+    run.kernel()->Run();
+    EXPECT_LE(RelativeError(run.Get(Arg::kDiffWeights), expected.at(Arg::kDiffWeights)), 1e-4)
+        << threads;
+    EXPECT_LE(RelativeError(run.Get(Arg::kDiffBias), expected.at(Arg::kDiffBias)), 1e-4) << threads;
   }
 }
 

@@ -9,8 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "kernels/conv/conv.h"
+#include "kernels/eltwise/add.h"
+#include "kernels/inner_product/inner_product.h"
 #include "networks/graph/builder.h"
 #include "networks/parameters/parameters.h"
+#include "networks/plan/check.h"
 #include "networks/planning/planner.h"
 
 namespace topdnn {
@@ -101,6 +105,35 @@ TEST_P(GradientTest, ATrainingPlanUpdatesRunningStatistics) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fusion, GradientTest, testing::Bool());
+
+// The gradient of x is one buffer three times, which no sum may overwrite before it has read all.
+TEST(RepeatedSourceTest, TheGradientIsAddedThreeTimes) {
+  const Shape image{2, 3, 5, 5};
+  Graph graph("repeated");
+  const ValueId x = graph.Add(
+      "conv",
+      std::make_shared<ConvOp>(ConvExtents{.n = 2, .c = 3, .h = 5, .w = 5, .k = 3, .r = 1, .s = 1}),
+      {graph.AddInput(image)});
+  const ValueId sum = graph.Add("sum", std::make_shared<AddOp>(image, 3), {x, x, x});
+  graph.Add("fc", std::make_shared<InnerProductOp>(image, 4), {sum});
+  for (const char* backend : {"reference", "onednn", "eigen", "openblas"}) {
+    PlanRequest request;
+    request.backend = backend;
+    const auto plan = MakePlan(graph, request);
+    plan->Allocate();
+    InitializeParameters(*plan, 5);
+    plan->Write(plan->Find(BufferRole::kInput), NormalValues(6, 2 * 3 * 5 * 5));
+    plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{3, 0});
+    int additions = 0;
+    const std::vector<StageCheck> checks = CheckStages(*plan);
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      const Stage& stage = plan->stages()[i];
+      additions += stage.op->kind() == "add" && stage.pass == StagePass::kBackwardData ? 1 : 0;
+      EXPECT_TRUE(checks[i].agrees) << backend << " " << stage.name << ": " << checks[i].reason;
+    }
+    EXPECT_EQ(additions, 1) << backend;
+  }
+}
 
 }  // namespace
 }  // namespace topdnn

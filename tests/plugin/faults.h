@@ -33,6 +33,10 @@ static const char* const kKernelFaults[] = {
     "read far in front",
     "hang later",
     "crash later",
+    // in other operations than a flattening
+    "copy in blocks",
+    "write into the padding",
+    "take logarithms",
 };
 
 enum { kKernelFaultCount = sizeof kKernelFaults / sizeof kKernelFaults[0] };

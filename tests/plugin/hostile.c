@@ -1,8 +1,10 @@
 // A plug-in with faults. Its kernels copy src to dst, or diff_dst to diff_src, row-major, and have
 // the fault that faults.h gives for the width of the image. A copy is a flattening, and a pooling
-// with windows of one element; it is a wrong result of any other pooling. While it loads, it has
+// with windows of one element; it is a wrong result of any other pooling. It takes the logarithm of
+// sums of one element. While it loads, it has
 // the fault that the environment variable HOSTILE names.
 
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +58,11 @@ static const char* Create(topdnn_request* request, topdnn_kernel* kernel) {
   if (Has(copy, "name the layout of a matrix")) topdnn_use_layout(request, "src", "ab");
   copy->elements = 1;
   for (int32_t d = 0; d < result->rank; ++d) copy->elements *= result->extents[d];
+  if (Has(copy, "copy in blocks") || Has(copy, "write into the padding")) {
+    topdnn_use_layout(request, "src", "aBcd16b");
+    topdnn_use_layout(request, "dst", "aBcd16b");
+    copy->elements = copy->elements / result->extents[1] * 16;
+  }
   kernel->state = copy;
   kernel->implementation = Has(copy, "give a name that is no text") ? "co\npy\xff" : "copy";
 #ifdef TOPDNN_TEST_UNRESOLVED
@@ -96,6 +103,10 @@ static int32_t Run(void* state) {
   if (Has(copy, "read far behind")) Read(copy->from + copy->elements + 100000);
   if (Has(copy, "read far in front")) Read(copy->from - 100000);
   for (int64_t i = 0; i < copy->elements; ++i) copy->to[i] = copy->from[i];
+  for (int64_t i = 0; Has(copy, "take logarithms") && i < copy->elements; ++i) {
+    copy->to[i] = logf(copy->from[i]);
+  }
+  if (Has(copy, "write into the padding")) copy->to[15] = 1;
   if (Has(copy, "write far behind")) copy->to[copy->elements + 1024] = 1;
   if (Has(copy, "write just behind")) copy->to[copy->elements] = 1;
   if (Has(copy, "write in front")) copy->to[-1] = 1;
@@ -121,7 +132,7 @@ static int Loads(const char* fault) {
 }
 
 const topdnn_plugin_table* topdnn_plugin(void) {
-  static const char* const operations[] = {"flatten", "pool", NULL};
+  static const char* const operations[] = {"flatten", "pool", "reduce", NULL};
   static topdnn_plugin_table table = {TOPDNN_PLUGIN_ABI,
                                       sizeof(topdnn_plugin_table),
                                       "hostile",

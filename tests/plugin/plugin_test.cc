@@ -65,12 +65,15 @@ std::string Answer(const std::string& backend, const std::string& problem,
   return failure.empty() ? "kernel " + kernel.implementation() : "FAILED: " + failure;
 }
 
-// The answer to the image that has this fault (faults.h).
-std::string AnswerTo(const std::string& fault) {
+// The width of the image that has this fault (faults.h).
+std::string WidthOf(const std::string& fault) {
   const auto* const found = std::find(std::begin(kKernelFaults), std::end(kKernelFaults), fault);
   EXPECT_NE(found, std::end(kKernelFaults)) << fault;
-  return Answer("hostile", "flatten/2x3x5x" +
-                               std::to_string(std::distance(std::begin(kKernelFaults), found) + 1));
+  return std::to_string(std::distance(std::begin(kKernelFaults), found) + 1);
+}
+
+std::string AnswerTo(const std::string& fault) {
+  return Answer("hostile", "flatten/2x3x5x" + WidthOf(fault));
 }
 
 TEST(PluginTest, TheExampleConvolves) {
@@ -115,6 +118,25 @@ TEST(PluginTest, BackwardPassesAreChecked) {
               HasSubstr("FAILED: plug-in hostile: "));
 }
 
+// A copy of whole blocks: 13 of 16 channels are padding.
+TEST(PluginTest, PaddingIsZeroBeforeAndAfter) {
+  LoadPlugins({kHostile}, kFewSeconds);
+  const auto answer_to = [](const std::string& fault) {
+    return Answer("hostile", "pool/maxn2c3h5w" + WidthOf(fault) + "r1s1");
+  };
+  EXPECT_EQ(answer_to("copy in blocks"), "kernel copy");
+  EXPECT_EQ(answer_to("write into the padding"),
+            "FAILED: plug-in hostile: run leaves values in the padding of dst, layout aBcd16b: "
+            "write zeros there");
+}
+
+// Half of the inputs are negative.
+TEST(PluginTest, ANanOfTheReferenceIsExpected) {
+  LoadPlugins({kHostile}, kFewSeconds);
+  EXPECT_EQ(Answer("hostile", "reduce/log_sum2x1x" + WidthOf("take logarithms") + "_b"),
+            "kernel copy");
+}
+
 TEST(PluginTest, AFaultOfAKernelIsNamed) {
   LoadPlugins({kHostile}, kFewSeconds);
   EXPECT_EQ(AnswerTo("none"), "kernel copy");
@@ -152,7 +174,7 @@ TEST(PluginTest, AFaultOfAKernelIsNamed) {
   EXPECT_THAT(AnswerTo("hang"), HasSubstr("FAILED: plug-in hostile: run does not end"));
   // After two hangs no other kernel is tried, because each may take the full time.
   EXPECT_THAT(Answer("hostile", "flatten/1x1x2x4"), HasSubstr("is not tried again after 2 calls"));
-  EXPECT_EQ(std::size(failures) + 7, std::size(kKernelFaults)) << "a fault is not tried";
+  EXPECT_EQ(std::size(failures) + 10, std::size(kKernelFaults)) << "a fault is not tried";
 }
 
 std::string ErrorOf(const std::string& path) try {

@@ -33,7 +33,8 @@ typedef struct topdnn_operand {
   // oneDNN's tag: "abcd" is row-major (NCHW), "acdb" is NHWC, "aBcd16b" is nChw16c. In `create`,
   // the layout that topdnn wants, or NULL if the plug-in may choose. The plug-in writes the layout
   // that the kernel uses: a static string. NULL means row-major. If topdnn needs another one, it
-  // drops the kernel.
+  // drops the kernel. The padding of a layout with blocks, whose extents are rounded up to whole
+  // blocks, is zero in every input, and must be zero in every result.
   const char* layout;
   // NULL in `create`. In `prepare`, the elements between neighbours of each dimension, or NULL if
   // the layout has blocks.
