@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +21,8 @@
 #include "bench/workload/sources.h"
 #include "bench/workload/workload.h"
 #include "harness/results/validity.h"
+#include "harness/text/one_line.h"
+#include "kernels/kernel/failed_kernel.h"
 #include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "networks/graph/zoo.h"
@@ -197,6 +200,12 @@ void RunOrSkip(benchmark::State& state, BenchmarkCases& cases, const std::functi
     run();
   } catch (const UsageError& error) {
     Skip(error.what(), state, cases);
+  } catch (const KernelFailed& error) {
+    ++cases.failed;
+    state.SkipWithError(OneLine(error.what()).c_str());
+  } catch (const std::bad_alloc&) {
+    ++cases.failed;
+    state.SkipWithError("out of memory");
   }
 }
 

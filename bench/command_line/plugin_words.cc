@@ -73,6 +73,12 @@ void LoadPluginsOf(const std::vector<std::string>& words) {
                       path, error.message()));
     }
     path = whole.lexically_normal();
+    if (path.find(':') != std::string::npos) {
+      throw UsageError(fmt::format(
+          "--plugin {}: a path with ':' cannot be passed to the programs that topdnn starts; move "
+          "the file to another folder",
+          path));
+    }
   }
   if (paths.empty()) return;
   LoadPlugins(paths, SecondsInEnvironment(kSeconds, kDefaultSeconds));

@@ -276,11 +276,11 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   }
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
+  if (output) Publish(output->Text(), flags);
   if (cases.explains) {
     fmt::print("{}", ExplanationText(cases.explanations, generated->Names(),
                                      static_cast<std::size_t>(options.hot.value_or(0))));
   }
-  if (output) Publish(output->Text(), flags);
   return StatusOfCases(cases);
 }
 

@@ -15,6 +15,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/commands/publish_result.h"
 #include "bench/studies/compare/compared_results.h"
 #include "bench/studies/compare/comparison.h"
 #include "bench/studies/compare/comparison_report.h"
@@ -105,14 +106,6 @@ void CheckExact(const CompareOptions& options) {
   }
 }
 
-// Prints the text, and writes the JSON if it was asked for.
-void Publish(const CompareOptions& options, const std::function<std::string(const Style&)>& text,
-             const std::function<nlohmann::ordered_json()>& json) {
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  fmt::print(stream, "{}", text(DetectStyle(stream)));
-  if (!options.json.empty()) WriteFileAtomically(options.json, JsonText(json()));
-}
-
 int RunExact(const CompareOptions& options) {
   GrowthLimits limits;
   for (const auto& [count, limit] : options.growth_limits) {
@@ -126,7 +119,8 @@ int RunExact(const CompareOptions& options) {
     for (const std::string& line : exceeded) shown += OneLine(line) + "\n";
     return shown;
   };
-  Publish(options, text, [&] { return ExactJson(comparison, options.a, options.b); });
+  PublishResult(
+      options.json, [&] { return ExactJson(comparison, options.a, options.b); }, text);
   if (!exceeded.empty()) return kExitWrong;
   return !limits.empty() && comparison.Uncounted() > 0 ? kExitCannotTell : kExitGood;
 }
@@ -141,9 +135,9 @@ int RunCompare(const CompareOptions& options) {
   if (options.rerun) MeasureAgain(options, results);
   Comparison comparison = CompareResults(results);
   if (fail_above) comparison.limit = *fail_above;
-  Publish(
-      options, [&](const Style& style) { return ComparisonText(comparison, options.all, style); },
-      [&] { return ComparisonJson(comparison, options.a, options.b); });
+  PublishResult(
+      options.json, [&] { return ComparisonJson(comparison, options.a, options.b); },
+      [&](const Style& style) { return ComparisonText(comparison, options.all, style); });
   if (!fail_above) return kExitGood;
   if (comparison.SlowerThan(*fail_above)) return kExitWrong;
   return comparison.CannotTellSlowdown() ? kExitCannotTell : kExitGood;

@@ -19,6 +19,7 @@
 #include "bench/command_line/command_words.h"
 #include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/commands/publish_result.h"
 #include "bench/studies/corun/cache_curve.h"
 #include "bench/studies/corun/corun_partitions.h"
 #include "bench/studies/corun/corun_table.h"
@@ -140,19 +141,19 @@ Measured MeasureAll(const CorunOptions& options, const std::vector<CorunWorkload
   return measured;
 }
 
-void Print(const Measured& measured, const CorunOptions& options) {
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  const Style style = DetectStyle(stream);
+std::string TextOf(const Measured& measured, const CorunOptions& options, const Style& style) {
+  std::string text;
   const std::size_t most = options.all ? std::numeric_limits<std::size_t>::max() : kStagesShown;
   if (measured.curve) {
-    fmt::print(stream, "{}", CacheCurveTable(*measured.curve, most, style));
+    text = CacheCurveTable(*measured.curve, most, style);
   } else if (!options.workloads.empty()) {
-    fmt::print(stream, "{}", CorunTable(measured.group, most, style));
+    text = CorunTable(measured.group, most, style);
   }
   if (measured.matrix) {
-    fmt::print(stream, "{}{}", options.workloads.empty() ? "" : "\n",
-               CorunMatrixTable(*measured.matrix, style));
+    if (!options.workloads.empty()) text += "\n";
+    text += CorunMatrixTable(*measured.matrix, style);
   }
+  return text;
 }
 
 nlohmann::ordered_json JsonOf(const Measured& measured) {
@@ -193,8 +194,9 @@ int Measure(const CorunOptions& options) {
   };
   const Measured measured = MeasureAll(options, workloads, of_matrix, topology, settings);
   line.Erase();
-  Print(measured, options);
-  if (!options.json.empty()) WriteFileAtomically(options.json, JsonText(JsonOf(measured)));
+  PublishResult(
+      options.json, [&] { return JsonOf(measured); },
+      [&](const Style& style) { return TextOf(measured, options, style); });
   return Interrupted() ? kExitInterrupted : kExitGood;
 }
 

@@ -22,6 +22,7 @@
 #include "bench/command_line/command_words.h"
 #include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/commands/publish_result.h"
 #include "bench/studies/cosched/cosched_check.h"
 #include "bench/studies/cosched/cosched_compare.h"
 #include "bench/studies/cosched/cosched_measure.h"
@@ -232,9 +233,9 @@ CoschedResult Prepare(const CoschedOptions& options) {
 }
 
 int ShowResult(const CoschedOptions& options, const CoschedResult& result) {
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  fmt::print(stream, "{}", CoschedText(result, kJobsShown, DetectStyle(stream)));
-  if (!options.json.empty()) WriteFileAtomically(options.json, JsonText(CoschedJson(result)));
+  PublishResult(
+      options.json, [&] { return CoschedJson(result); },
+      [&](const Style& style) { return CoschedText(result, kJobsShown, style); });
   if (Interrupted()) return kExitInterrupted;
   for (const CoschedPolicy& policy : result.policies) {
     if (MetricsOf(policy.shown()).failed > 0) return kExitWrong;
@@ -244,6 +245,11 @@ int ShowResult(const CoschedOptions& options, const CoschedResult& result) {
 
 int RunCosched(const CoschedOptions& options) {
   const std::vector<const Policy*> policies = PoliciesOf(options.policies);
+  for (const auto& [option, path] : {std::pair("--write-trace", &options.write_trace),
+                                     std::pair("--write-curves", &options.write_curves)}) {
+    if (*path != kStandardOutput) continue;
+    throw UsageError(fmt::format("{} -: the table goes to standard output; name a file", option));
+  }
   CheckOutputs({options.json, options.write_trace, options.write_curves},
                {options.trace, options.curves});
   CoschedResult result = Prepare(options);

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/plugin_words.h"
+#include "bench/commands/publish_result.h"
 #include "bench/machine/measured_ceilings.h"
 #include "bench/profile/plan_profile.h"
 #include "bench/workload/images.h"
@@ -27,9 +29,11 @@
 #include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
 #include "harness/results/validity.h"
+#include "harness/text/one_line.h"
 #include "harness/text/style.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
+#include "kernels/kernel/failed_kernel.h"
 #include "kernels/kernel/registry.h"
 
 namespace topdnn {
@@ -126,6 +130,13 @@ std::string RowsText(const std::vector<Row>& rows, const Style& style) {
   return text;
 }
 
+Row FailedRow(const std::string& network, const std::string& why) {
+  Row row;
+  row.verdict = {Status::kFailed, OneLine(why)};
+  row.json = {{"network", network}, {"status", NameOf(Status::kFailed)}, {"reason", OneLine(why)}};
+  return row;
+}
+
 // Measures one network after the other, until the run is interrupted.
 std::vector<Row> MeasureAll(const EfficiencyOptions& options) {
   ProgressLine progress(DetectStyle(stderr));
@@ -133,7 +144,16 @@ std::vector<Row> MeasureAll(const EfficiencyOptions& options) {
   for (const std::string& network : options.networks) {
     if (Interrupted()) break;
     progress.Show(fmt::format("{} of {}: {}", rows.size() + 1, options.networks.size(), network));
-    rows.push_back(Measure(network, options));
+    try {
+      rows.push_back(Measure(network, options));
+    } catch (const KernelFailed& error) {  // the other rows stand
+      rows.push_back(FailedRow(network, error.what()));
+    } catch (const std::bad_alloc&) {
+      rows.push_back(FailedRow(network, "too little memory"));
+    } catch (const UsageError& error) {
+      if (rows.empty()) throw;
+      rows.push_back(FailedRow(network, error.what()));
+    }
   }
   return rows;
 }
@@ -148,25 +168,24 @@ int RunEfficiency(const EfficiencyOptions& options) {
   CheckOutputs({options.json}, files);
   InterruptFlag();
   const std::vector<Row> rows = MeasureAll(options);
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  const Style style = DetectStyle(stream);
-  fmt::print(stream, "inference, batch {}, dtype {}, backend {}\n{}",
-             options.workload.batch.value_or(options.workload.default_batch),
-             options.workload.dtype, options.workload.backend, RowsText(rows, style));
-  fmt::print(
-      stream, "{}{}{}",
-      Wrap("numerator: 2 x the multiply-accumulates of convolutions and dense layers as "
-           "defined, over the whole step's median",
-           style.width, 2),
-      Wrap("denominator: the multiply-add ceiling fed from L1, as measured here", style.width, 2),
-      Wrap(fmt::format("Snowflake: an accelerator, as published: {}",
-                       PublishedFor("alexnet")->source),
-           style.width, 2));
-  if (!options.json.empty()) {
+  const auto json = [&rows] {
     nlohmann::ordered_json networks = nlohmann::ordered_json::array();
     for (const Row& row : rows) networks.push_back(row.json);
-    WriteFileAtomically(options.json, JsonText({{"schema", 1}, {"networks", networks}}));
-  }
+    return nlohmann::ordered_json{{"schema", 1}, {"networks", networks}};
+  };
+  PublishResult(options.json, json, [&](const Style& style) {
+    return fmt::format(
+        "inference, batch {}, dtype {}, backend {}\n{}{}{}{}",
+        options.workload.batch.value_or(options.workload.default_batch), options.workload.dtype,
+        options.workload.backend, RowsText(rows, style),
+        Wrap("numerator: 2 x the multiply-accumulates of convolutions and dense layers as "
+             "defined, over the whole step's median",
+             style.width, 2),
+        Wrap("denominator: the multiply-add ceiling fed from L1, as measured here", style.width, 2),
+        Wrap(fmt::format("Snowflake: an accelerator, as published: {}",
+                         PublishedFor("alexnet")->source),
+             style.width, 2));
+  });
   if (Interrupted()) return kExitInterrupted;
   const bool failed = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
     return row.verdict.status == Status::kFailed || row.verdict.status == Status::kInvalid;

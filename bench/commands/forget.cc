@@ -28,8 +28,9 @@ int RunForget() {
 std::function<int()> ConfigureForget(CommandParser& parser) {
   parser.AddFooter(
       "Removes selection.json (what --backend auto chose), best.json (the best that this machine "
-      "has reached) and checks.json (which stages agreed with the reference) from "
-      "$XDG_CACHE_HOME/topdnn, by default ~/.cache/topdnn. Other files stay.");
+      "has reached), checks.json (which stages agreed with the reference), form_costs.json (what "
+      "instructions cost) and trials.json (which kernels crashed or hung: they are tried again) "
+      "from $XDG_CACHE_HOME/topdnn, by default ~/.cache/topdnn. Other files stay.");
   return RunForget;
 }
 

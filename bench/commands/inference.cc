@@ -111,7 +111,7 @@ int RunInference(InferenceOptions options) {
   const Workload workload = MakeWorkload(options.workload, /*training=*/false);
   const std::vector<std::string> files = FilesOf(workload, options.output);
   std::vector<std::string> given = InputFiles(options.workload.network, options.workload.weights);
-  for (const std::string& word : options.inputs) given.push_back(word.substr(word.find('=') + 1));
+  for (const std::string& word : options.inputs) given.push_back(word.substr(word.rfind('=') + 1));
   CheckOutputs(files, given);
   Plan& plan = *workload.plan;
   for (std::size_t i = 0; i < workload.inputs.size(); ++i) {

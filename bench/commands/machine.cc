@@ -15,6 +15,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "bench/commands/publish_result.h"
 #include "bench/machine/libraries.h"
 #include "bench/machine/measured_ceilings.h"
 #include "bench/workload/workload.h"
@@ -172,28 +173,26 @@ int RunMachine(const MachineOptions& options) {
   const std::vector<SourceState> sources = ProbeSources();
   const std::vector<Ceiling> ceilings = CeilingsOfWidths(threads);
   progress.Erase();
-  if (options.json != kStandardOutput) {
-    const Style style = DetectStyle(stdout);
-    fmt::print("{}", MachineText(machine, style));
-    fmt::print("\nMeasured ceilings (90th percentile of 1 ms windows{})\n",
-               options.all ? "" : "; --all lists every one with its spread");
-    fmt::print("{}", options.all ? CeilingList(ceilings, style) : CeilingTable(ceilings, style));
-    fmt::print("\n");
-    fmt::print("{}", SourcesText(sources, style));
-  }
+  const auto json = [&] {
+    nlohmann::ordered_json all = {{"schema", 1}, {"command", CommandLine()}};
+    all["machine"] = ToJson(machine);
+    all["machine"]["libraries"] = LibraryVersions();
+    all["ceilings"] = nlohmann::ordered_json::array();
+    for (const Ceiling& ceiling : ceilings) all["ceilings"].push_back(ToJson(ceiling));
+    all["counters"] = nlohmann::ordered_json::array();
+    for (const SourceState& source : sources) all["counters"].push_back(ToJson(source));
+    return all;
+  };
+  PublishResult(options.json, json, [&](const Style& style) {
+    return fmt::format("{}\nMeasured ceilings (90th percentile of 1 ms windows{})\n{}\n{}",
+                       MachineText(machine, style),
+                       options.all ? "" : "; --all lists every one with its spread",
+                       options.all ? CeilingList(ceilings, style) : CeilingTable(ceilings, style),
+                       SourcesText(sources, style));
+  });
   const bool measured = std::any_of(ceilings.begin(), ceilings.end(),
                                     [](const Ceiling& ceiling) { return ceiling.value; });
-  const int exit_status = measured ? kExitGood : kExitNothing;
-  if (options.json.empty()) return exit_status;
-  nlohmann::ordered_json json = {{"schema", 1}, {"command", CommandLine()}};
-  json["machine"] = ToJson(machine);
-  json["machine"]["libraries"] = LibraryVersions();
-  json["ceilings"] = nlohmann::ordered_json::array();
-  for (const Ceiling& ceiling : ceilings) json["ceilings"].push_back(ToJson(ceiling));
-  json["counters"] = nlohmann::ordered_json::array();
-  for (const SourceState& source : sources) json["counters"].push_back(ToJson(source));
-  WriteFileAtomically(options.json, JsonText(json));
-  return exit_status;
+  return measured ? kExitGood : kExitNothing;
 }
 
 std::function<int()> ConfigureMachine(CommandParser& parser) {

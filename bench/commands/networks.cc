@@ -13,6 +13,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "bench/commands/publish_result.h"
 #include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
 #include "harness/text/style.h"
@@ -78,14 +79,16 @@ int RunNetworks(const NetworksOptions& options) {
            {"source", theirs.source.empty() ? nlohmann::json() : nlohmann::json(theirs.source)}}},
          {"source", offer.source}});
   }
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  fmt::print(stream, "{}", table.Text(DetectStyle(stream)));
-  fmt::print(stream,
-             "GMAC: multiply-accumulates of one image forward, without biases\n"
-             "published: by the source that --json names\n");
-  if (!options.json.empty()) {
-    WriteFileAtomically(options.json, JsonText({{"schema", 1}, {"networks", rows}}));
-  }
+  PublishResult(
+      options.json,
+      [&rows] {
+        return nlohmann::ordered_json{{"schema", 1}, {"networks", rows}};
+      },
+      [&table](const Style& style) {
+        return table.Text(style) +
+               "GMAC: multiply-accumulates of one image forward, without biases\n"
+               "published: by the source that --json names\n";
+      });
   return kExitGood;
 }
 

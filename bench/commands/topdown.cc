@@ -14,6 +14,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "bench/commands/publish_result.h"
 #include "harness/files/atomic_file.h"
 #include "harness/text/one_line.h"
 #include "harness/text/style.h"
@@ -161,9 +162,12 @@ CountReport ReadGroup(const TopdownTable& table, const RecordedCounts& recorded,
         fmt::format("{}: {}{}", where, group ? *group + ": " : "", report.whole.contradiction));
   }
   if (!table.note.empty()) report.whole.notes.push_back(table.note);
+  auto by_interval = recorded.CountsByInterval();
   for (const std::string& interval : recorded.Intervals()) {
-    report.series.emplace_back(
-        interval, ReadTopdown(table, recorded, {.group = group, .interval = interval}));
+    report.series.emplace_back(interval, ReadTopdown(table, recorded,
+                                                     {.group = group,
+                                                      .interval = interval,
+                                                      .counts = std::move(by_interval[interval])}));
   }
   return report;
 }
@@ -204,30 +208,21 @@ bool HasNodes(const CountReport& report) {
   return false;
 }
 
-// Prints the table, and writes the JSON if a file is given ("-": to standard output, instead of the
-// table). kExitNothing if the counts give no node. Throws TopdownError for an unknown CPU or bad
-// input.
+// Prints the table, and writes the JSON if a file is given. kExitNothing if the counts give no
+// node. Throws TopdownError for an unknown CPU or bad input.
 int RunTopdown(const TopdownOptions& options) {
   const TopdownTable& table = FindTopdownTable(options.cpu);
   const std::vector<CountReport> reports = ReadGroups(table, options);
   const bool groups = !options.group && reports[0].group;
-  const std::string json =
-      ToJson(options.cpu, table, reports, groups)
-          .dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-      "\n";
-  const int status =
-      std::any_of(reports.begin(), reports.end(), HasNodes) ? kExitGood : kExitNothing;
-  if (options.json == kStandardOutput) {
-    WriteFileAtomically(*options.json, json);
-    return status;
-  }
-  const Style style = DetectStyle(stdout);
-  std::string text = fmt::format("Top-Down of {} ({}; {})\n", options.cpu,
-                                 reports[0].whole.result.path, table.source);
-  for (const CountReport& report : reports) text += ReportText(table, report, style);
-  fmt::print("{}", text);
-  if (options.json) WriteFileAtomically(*options.json, json);
-  return status;
+  PublishResult(
+      options.json.value_or(""), [&] { return ToJson(options.cpu, table, reports, groups); },
+      [&](const Style& style) {
+        std::string text = fmt::format("Top-Down of {} ({}; {})\n", options.cpu,
+                                       reports[0].whole.result.path, table.source);
+        for (const CountReport& report : reports) text += ReportText(table, report, style);
+        return text;
+      });
+  return std::any_of(reports.begin(), reports.end(), HasNodes) ? kExitGood : kExitNothing;
 }
 
 std::function<int()> ConfigureTopdown(CommandParser& parser) {

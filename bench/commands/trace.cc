@@ -203,8 +203,9 @@ void CheckLiveOptions(const TraceOptions& options) {
   }
 }
 
-void WriteOutputs(const TraceOptions& options, const MeasuredTrace& measured,
-                  const LiveReport* live) {
+// Before the tables: their reader may end early (`head`).
+Outputs WriteOutputs(const TraceOptions& options, const MeasuredTrace& measured,
+                     const LiveReport* live) {
   Outputs outputs;
   outputs.Write(options.save, [&] { WriteFileAtomically(options.save, ProblemSetText(measured)); });
   ResultFile result = {.path = {}, .kind = ResultKind::kTrace, .json = {}};
@@ -215,7 +216,7 @@ void WriteOutputs(const TraceOptions& options, const MeasuredTrace& measured,
   outputs.Write(options.json, [&] { WriteFileAtomically(options.json, JsonText(result.json)); });
   outputs.Write(options.html,
                 [&] { WriteFileAtomically(options.html, HtmlPage({*PageDataOf(result)})); });
-  outputs.Finish();
+  return outputs;
 }
 
 // Standard output is the program's: the table goes to standard error.
@@ -257,7 +258,7 @@ int RunLiveTrace(const TraceOptions& options) {
     Measure(options, opened, measured);
     fmt::print(stderr, "\n{}", TraceText(measured, options.all, style));
   }
-  WriteOutputs(options, measured, &report);
+  WriteOutputs(options, measured, &report).Finish();
   if (Interrupted()) return kExitInterrupted;
   if (program.status != kExitGood) return program.status;
   if (measured.AnyFailed()) return kExitWrong;
@@ -278,11 +279,12 @@ int RunTrace(const TraceOptions& options) {
   MeasuredTrace measured =
       TranslateTrace(options.run ? RunCommand(options, status) : ReadLog(options));
   if (measures) Measure(options, opened, measured);
+  const Outputs outputs = WriteOutputs(options, measured, nullptr);
   std::FILE* const stream = ResultOnStandardOutput(options) ? stderr : stdout;
   fmt::print(stream, "{}",
              options.repro ? BenchdnnText(measured)
                            : TraceText(measured, options.all, DetectStyle(stream)));
-  WriteOutputs(options, measured, nullptr);
+  outputs.Finish();
   if (Interrupted()) return kExitInterrupted;
   if (measured.AnyFailed()) return kExitWrong;
   if (status != kExitGood || options.read_only || options.repro) return status;

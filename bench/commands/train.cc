@@ -228,6 +228,9 @@ int RunTrain(TrainOptions options) {
   if (!(options.warmup_epochs >= 0)) throw UsageError("--warmup-epochs: must be 0 or more");
   CheckInputOptions(options.input);
   const std::string& network = options.workload.network;
+  if (options.save == kStandardOutput) {
+    throw UsageError("--save -: the table goes to standard output; name a file");
+  }
   CheckOutputs({options.save}, InputFiles(network, options.workload.weights));
   InterruptFlag();
   FitToData(options.workload);

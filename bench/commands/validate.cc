@@ -15,6 +15,7 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/plugin_words.h"
+#include "bench/commands/publish_result.h"
 #include "bench/validation/kernel_validation.h"
 #include "bench/validation/network_validation.h"
 #include "bench/workload/workload.h"
@@ -94,7 +95,6 @@ std::vector<std::string> BackendsOf(const ValidateOptions& options) {
 
 int RunValidate(const ValidateOptions& options) {
   const std::vector<std::string> backends = BackendsOf(options);
-  const bool to_output = options.json == kStandardOutput;
   if (!options.json.empty()) CheckWritable(options.json);
   InterruptFlag();
   ProgressLine progress(DetectStyle(stderr));
@@ -143,29 +143,32 @@ int RunValidate(const ValidateOptions& options) {
         RunKnownNodes(PipelineOf(DescribeMachine().cpu), MeasureCoreRates(1), ThreadsOf({}), say);
   }
   progress.Erase();
-  if (!to_output) {
-    fmt::print("{}{}", ValidationText(cases, DetectStyle(stdout)), Summary(cases));
-    if (!mixes.empty())
-      fmt::print("\n{}", MixesText("memory experiment", mixes, DetectStyle(stdout)));
-    if (!core.empty()) fmt::print("\n{}", MixesText("core experiment", core, DetectStyle(stdout)));
-    if (!nodes.empty()) fmt::print("\n{}", MixesText("Top-Down tree", nodes, DetectStyle(stdout)));
-    for (const std::string& note : opened.notes) fmt::print("not counting: {}\n", note);
-  }
   const int status = Interrupted() ? kExitInterrupted : ExitStatus(cases);
-  if (options.json.empty()) return status;
-  Json json = {{"schema", 1}, {"command", CommandLine()}};
-  json["machine"] = ToJson(DescribeMachine());
-  json["not_counting"] = opened.notes;
-  json["good"] = status == kExitGood;
-  json["cases"] = Json::array();
-  for (const ValidationCase& c : cases) json["cases"].push_back(ToJson(c));
-  json["memory_experiment"] = Json::array();
-  for (const MixResult& mix : mixes) json["memory_experiment"].push_back(ToJson(mix));
-  json["core_experiment"] = Json::array();
-  for (const MixResult& mix : core) json["core_experiment"].push_back(ToJson(mix));
-  json["tree_nodes"] = Json::array();
-  for (const MixResult& node : nodes) json["tree_nodes"].push_back(ToJson(node));
-  WriteFileAtomically(options.json, JsonText(json));
+  const auto json = [&] {
+    Json all = {{"schema", 1}, {"command", CommandLine()}};
+    all["machine"] = ToJson(DescribeMachine());
+    all["not_counting"] = opened.notes;
+    all["good"] = status == kExitGood;
+    for (const char* key : {"cases", "memory_experiment", "core_experiment", "tree_nodes"}) {
+      all[key] = Json::array();
+    }
+    for (const ValidationCase& c : cases) all["cases"].push_back(ToJson(c));
+    for (const MixResult& mix : mixes) all["memory_experiment"].push_back(ToJson(mix));
+    for (const MixResult& mix : core) all["core_experiment"].push_back(ToJson(mix));
+    for (const MixResult& node : nodes) all["tree_nodes"].push_back(ToJson(node));
+    return all;
+  };
+  PublishResult(options.json, json, [&](const Style& style) {
+    std::string text = ValidationText(cases, style) + Summary(cases);
+    const auto add_mixes = [&](const char* title, const std::vector<MixResult>& results) {
+      if (!results.empty()) text += "\n" + MixesText(title, results, style);
+    };
+    add_mixes("memory experiment", mixes);
+    add_mixes("core experiment", core);
+    add_mixes("Top-Down tree", nodes);
+    for (const std::string& note : opened.notes) text += fmt::format("not counting: {}\n", note);
+    return text;
+  });
   return status;
 }
 

@@ -67,12 +67,14 @@ void LiveFold::Add(LiveWriter writer, const LiveRecord& record, const LiveTexts&
   const std::string_view text = texts.text;
   const std::string_view operator_name = OperatorName(texts.operator_name);
   reader_.SetCaller(texts.module, operator_name);
+  const auto add_to_operator = [&] {
+    if (!reader_.Last() || operator_name.empty()) return;
+    OperatorOf(live_, operator_name).primitive_seconds += reader_.Last()->seconds;
+  };
   switch (record.kind) {
     case LIVE_TASK:
       AddTask(writer, record, text);
-      if (reader_.Last() && !operator_name.empty()) {
-        OperatorOf(live_, operator_name).primitive_seconds += reader_.Last()->seconds;
-      }
+      add_to_operator();
       break;
     case LIVE_OPERATOR: {
       LiveOperator& run = OperatorOf(live_, operator_name);
@@ -86,6 +88,7 @@ void LiveFold::Add(LiveWriter writer, const LiveRecord& record, const LiveTexts&
     case LIVE_LINE:
       reader_.Add(text);
       if (!reader_.Last() || !text.ends_with('\n')) break;
+      add_to_operator();
       ++primitives_;
       ++live_.lines_without_task;
       processes_.try_emplace(writer.process);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -34,6 +35,7 @@
 #include "harness/statistics/counting.h"
 #include "harness/text/errors.h"
 #include "harness/topdown/perf_events.h"
+#include "kernels/kernel/failed_kernel.h"
 #include "kernels/kernel/thread_width.h"
 
 namespace topdnn {
@@ -131,11 +133,18 @@ void RunExperiments(const ProfileOptions& options,
     if (Interrupted()) return;
     const bool requested = std::find(options.experiments.begin(), options.experiments.end(),
                                      experiment->name) != options.experiments.end();
+    const auto failed = [&](std::string_view why) {
+      measured.experiment_failures.push_back(
+          fmt::format("--experiment {}: {}", experiment->name, why));
+    };
     try {
       measured.add_experiments.push_back(experiment->run(requested ? subject : by_default));
     } catch (const ExperimentError& e) {  // the profile is complete without it
-      measured.experiment_failures.push_back(
-          fmt::format("--experiment {}: {}", experiment->name, e.what()));
+      failed(e.what());
+    } catch (const KernelFailed& e) {
+      failed(e.what());
+    } catch (const std::bad_alloc&) {
+      failed("too little memory");
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -19,9 +20,11 @@ namespace {
 std::vector<MeterReading> ReadMeter(const std::string& file) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   try {
-    const std::string text = ReadInputFile(
+    std::string text = ReadInputFile(
         file, {.most_bytes = kMostBytes, .smaller = "record for a shorter time"},
         [&file](const std::string& why) { throw MeterError(fmt::format("{}: {}", file, why)); });
+    // The meter may be writing the last line.
+    if (const std::size_t end = text.rfind('\n'); end != std::string::npos) text.resize(end + 1);
     return ParseMeterCsv(text, file);
   } catch (const MeterError& error) {
     throw UsageError(fmt::format("--energy {}", error.what()));
@@ -30,7 +33,15 @@ std::vector<MeterReading> ReadMeter(const std::string& file) {
 
 }  // namespace
 
-void CheckMeterFile(const std::string& file) { ReadMeter(file); }
+void CheckMeterFile(const std::string& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(file, ignored)) {
+    throw UsageError(fmt::format(
+        "--energy {}: is a pipe, which can be read only once; name the file that the meter writes",
+        file));
+  }
+  ReadMeter(file);
+}
 
 void AddMeterEnergy(const std::string& file, const MeasuredClock& clock, double patience,
                     Report& report) {
@@ -42,11 +53,17 @@ void AddMeterEnergy(const std::string& file, const MeasuredClock& clock, double 
                             .main = true});
     return;
   }
-  std::vector<MeterReading> readings = ReadMeter(file);
+  std::vector<MeterReading> readings;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience);
-  while (readings.back().time < clock.to && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  try {
     readings = ReadMeter(file);
+    while (readings.back().time < clock.to && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      readings = ReadMeter(file);
+    }
+  } catch (const UsageError& error) {  // the profile is complete without it
+    report.notes.push_back({.text = error.what(), .main = true});
+    return;
   }
   const double step = report.step.seconds->median;
   const auto watts = MeanWatts(readings, clock.from, clock.to);

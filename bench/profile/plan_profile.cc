@@ -435,6 +435,15 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
           RecordOf(own.stages.front(), own.events, JudgeWholeRun(own.disturbance), NameOf(regime));
       record.speeds = SpeedsAround(own.disturbance);
     }
+    // The step's work is that of all stages, also of those that were not timed by themselves.
+    const Work work = stages[i].work();
+    flops += static_cast<double>(work.flops);
+    without_padding += static_cast<double>(work.flops_without_padding);
+    const Ceiling* const ceiling = CeilingOf(stages[i], plan.threads(), ceilings);
+    if (static_cast<double>(work.flops) > most_flops && ceiling != nullptr) {
+      most_flops = static_cast<double>(work.flops);
+      step_ceiling = ceiling;
+    }
     if (!record.seconds && record.status != Status::kInvalid) {
       report.partial = true;
       continue;
@@ -446,12 +455,6 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
     AddRegimes(profile, regime, i, record);
     DescribeStage(stages[i], plan.threads(), ceilings, record);
     if (i < profile.checks.stages.size()) ApplyCheck(profile.checks.stages[i], record);
-    flops += record.flops.value_or(0);
-    without_padding += record.flops_without_padding.value_or(0);
-    if (record.flops.value_or(0) > most_flops && !record.ceiling_name.empty()) {
-      most_flops = *record.flops;
-      step_ceiling = CeilingOf(stages[i], plan.threads(), ceilings);
-    }
     report.stages.push_back(std::move(record));
   }
   report.step = RecordOf(profile.in_network.step, profile.in_network.events, verdict,

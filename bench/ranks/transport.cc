@@ -46,7 +46,7 @@ void Transport::WaitUntil(const std::function<bool()>& finished, bool sleeps) {
   using Clock = std::chrono::steady_clock;
   constexpr int kTestsPerCheck = 1000;  // of the clock
   const Clock::time_point begin = Clock::now();
-  for (int tests = 1; !finished(); ++tests) {
+  for (std::int64_t tests = 1; !finished(); ++tests) {
     if (sleeps) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (sleeps || tests % kTestsPerCheck != 0) continue;
     if (std::chrono::duration<double>(Clock::now() - begin).count() < limit_) continue;

@@ -136,7 +136,12 @@ void MeasureRow(const TraceMeasuring& options, bool look_for_best, RowTopdown& t
   row.best.reason = row.problem->logged_reason;
   if (!IsSelectable(*row.problem->op)) return;
   if (look_for_best) {
+    row.best.reason = "the search did not finish";
     row.best = FindAlternative(problem, kernel, options.threads);
+    if (Interrupted()) {
+      row.best = Alternative();
+      row.best.reason = kInterrupted;
+    }
   } else {
     row.best.reason = "not among the costliest rows: give --alternatives a larger number";
   }

@@ -150,11 +150,18 @@ TreeOrReason ReadTree(const TreeEvidence& given) {
   without.frontend.reset();
   TopdownTree tree = TreeOf(without);
   constexpr std::pair<TreeNode, const char*> kNames[] = {
-      {TreeNode::kRetiring, "Retiring"},    {TreeNode::kBadSpeculation, "Bad_Speculation"},
-      {TreeNode::kCoreBound, "Core_Bound"}, {TreeNode::kMemoryBound, "Memory_Bound"},
-      {TreeNode::kL3Bound, "L3_Bound"},     {TreeNode::kDramBound, "DRAM_Bound"}};
+      {TreeNode::kRetiring, "Retiring"},
+      {TreeNode::kBadSpeculation, "Bad_Speculation"},
+      {TreeNode::kCoreBound, "Core_Bound"},
+      {TreeNode::kMemoryBound, "Memory_Bound"}};
+  // (L3_Bound and DRAM_Bound of the tables are shares of cycles, not of slots)
   for (const auto& [node, name] : kNames) {
     if (const std::optional<double> value = Read(given, name)) tree[node] = ReadShare(*value);
+  }
+  // Core_Bound of Intel's efficiency cores is only a part of it: full schedulers and buffers are
+  // Resource_Bound, together with what waits for memory.
+  if (Read(given, "Resource_Bound") && Read(given, "Core_Bound")) {
+    tree[TreeNode::kCoreBound]->high = 1;
   }
   // Yasin's Memory_Bound also has the waits for L1 and for stores, so it may be above the
   // experiment's parts.
@@ -213,6 +220,10 @@ TreeOrReason BuildTree(const TreeEvidence& evidence) {
   const TreeEvidence given = reason.empty() ? evidence : WithoutMemory(evidence);
   if (IsRead(given)) {
     TreeOrReason made = ReadTree(given);
+    if (!made.tree) {
+      made = ReadTree(WithoutMemory(given));
+      if (made.tree) made.reason = "the experiments and the counters contradict each other";
+    }
     if (made.reason.empty()) made.reason = std::move(reason);
     return made;
   }

@@ -129,7 +129,10 @@ std::map<pid_t, std::uint32_t> AskThreads(const RequestFor& fill) {
   sigaction(SIGURG, &ours, &before);
   std::map<pid_t, std::unique_ptr<Request>> sent;
   for (const pid_t thread : ThreadsOfThisProcess()) {
-    if (Blocks(thread, SIGURG)) continue;
+    if (Blocks(thread, SIGURG)) {
+      throw ExperimentError(fmt::format(
+          "thread {} blocks the signal SIGURG, so its denormals cannot be switched", thread));
+    }
     auto request = std::make_unique<Request>();
     fill(thread, *request);
     if (Send(thread, *request)) sent[thread] = std::move(request);

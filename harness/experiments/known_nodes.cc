@@ -164,8 +164,7 @@ template <class Run>
 CountedTree TreeByCounts(Run run, const CorePipeline& pipeline, const CoreRates& rates) {
   CountedTree tree;
   BlockProfile blocks;
-  const ExactCounts counts =
-      ExactCounter::Count(run, &blocks);  // (also warms up)
+  const ExactCounts counts = ExactCounter::Count(run, &blocks);  // (also warms up)
   const auto [seconds, hertz] = TimeOf(run);
   tree.cycles_low = seconds * hertz.low;
   tree.cycles_high = seconds * hertz.high;

@@ -28,7 +28,7 @@ std::vector<std::string> StageColumnNames();
 // std::invalid_argument for an unknown order.
 std::vector<const Record*> ShownStages(const Report& report, const StageTableOptions& options);
 
-// Shares are of the step's median. Bars are relative to the longest stage. Of the columns
+// Shares are of SecondsForShares. Bars are relative to the longest stage. Of the columns
 // "executed" and "status", only those with content are shown. Throws std::invalid_argument for an
 // unknown name.
 std::string StageTableText(const Report& report, const Style& style,

@@ -161,7 +161,8 @@ const CacheControl* LastCacheControl(const ResctrlCapabilities& capabilities) {
 std::string WhyNotMounted(const std::string& root, std::string_view cpuinfo) {
   const bool cache = HasFlag(cpuinfo, "cat_l3") || HasFlag(cpuinfo, "cat_l2");
   const bool bandwidth = HasFlag(cpuinfo, "mba");
-  if (!cache && !bandwidth) {
+  // Arm's cpuinfo has no flags, and does not say whether the CPU has MPAM.
+  if (cpuinfo.find("\nflags") != std::string_view::npos && !cache && !bandwidth) {
     return fmt::format(
         "resctrl is not mounted at {}, and this CPU lacks it (no cat_l3, cat_l2 or mba in the "
         "flags of /proc/cpuinfo): use another machine (`mount -t resctrl resctrl {}`), or "

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ namespace {
 constexpr std::string_view kPrefix = "topdnn-";
 constexpr std::size_t kWord = 40;  // of a text in a message
 
-// The numbers of "12-34-5"; none if it has another form.
+// The numbers of "7-12-34-5"; none if it has another form.
 std::vector<std::uint64_t> NumbersOf(std::string_view text) {
   std::vector<std::uint64_t> numbers;
   for (;;) {
@@ -106,26 +107,25 @@ std::optional<std::uint64_t> StartOfProcess(pid_t process) {
   return start;
 }
 
-std::string GroupName(pid_t process, std::uint64_t start, int number) {
-  return fmt::format("{}{}-{}-{}", kPrefix, process, start, number);
+std::uint64_t PidNamespace() {
+  struct stat status = {};
+  return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-bool IsStaleGroup(const std::string& name, const StartOf& start_of) {
+bool IsStaleGroup(const std::string& name, std::uint64_t pid_namespace, const StartOf& start_of) {
   if (!name.starts_with(kPrefix)) return false;
   const auto numbers = NumbersOf(std::string_view(name).substr(kPrefix.size()));
   constexpr std::uint64_t kMostProcess = 1 << 30;
-  if (numbers.size() < 2 || numbers.size() > 3 || numbers[0] == 0 || numbers[0] > kMostProcess) {
-    return false;
-  }
-  const auto start = start_of(static_cast<pid_t>(numbers[0]));
-  if (!start) return true;
-  return numbers.size() == 3 && *start != 0 && *start != numbers[1];
+  if (numbers.size() != 4 || numbers[0] != pid_namespace) return false;
+  if (numbers[1] == 0 || numbers[1] > kMostProcess) return false;
+  const auto start = start_of(static_cast<pid_t>(numbers[1]));
+  return !start || (*start != 0 && *start != numbers[2]);
 }
 
 std::vector<std::string> RemoveStaleGroups(ResctrlFiles& files, const StartOf& start_of) {
   std::vector<std::string> removed;
   for (const std::string& name : files.Folders("")) {
-    if (!IsStaleGroup(name, start_of)) continue;
+    if (!IsStaleGroup(name, PidNamespace(), start_of)) continue;
     const int error = files.RemoveFolder(name);
     if (error == ENOENT) continue;  // another run has removed it
     if (error != 0) {
@@ -142,7 +142,7 @@ ControlGroup::ControlGroup(ResctrlFiles& files) : files_(files), owner_(getpid()
   const std::uint64_t start = StartOfProcess(owner_).value_or(0);
   int error = EEXIST;
   for (int number = 0; error == EEXIST && number < 1000; ++number) {
-    name_ = GroupName(owner_, start, number);
+    name_ = fmt::format("{}{}-{}-{}-{}", kPrefix, PidNamespace(), owner_, start, number);
     error = files_.MakeFolder(name_);
   }
   if (error != 0) Throw("cannot make a group", error);

@@ -23,13 +23,14 @@ namespace topdnn {
 std::optional<std::uint64_t> StartOfProcess(pid_t process);
 using StartOf = std::function<std::optional<std::uint64_t>(pid_t)>;
 
-// "topdnn-PID-START-N", of this process.
-std::string GroupName(pid_t process, std::uint64_t start, int number);
-// Whether the group is one of topdnn's, and its process has ended. "topdnn-PID-N" has no start.
-bool IsStaleGroup(const std::string& name, const StartOf& start_of);
+// The inode of this process's PID namespace; 0 if the kernel has no namespaces. The processes of a
+// container have numbers of their own, and resctrl has the groups of all containers.
+std::uint64_t PidNamespace();
+// Whether the group is "topdnn-NAMESPACE-PID-START-N" of this namespace, and its process has ended.
+bool IsStaleGroup(const std::string& name, std::uint64_t pid_namespace, const StartOf& start_of);
 
-// Removes the groups that a crash has left. Returns their names. Groups with other names are never
-// changed. Throws ResctrlError if one cannot be removed.
+// Removes the groups that a crash has left in this namespace. Returns their names. Groups with
+// other names are never changed. Throws ResctrlError if one cannot be removed.
 std::vector<std::string> RemoveStaleGroups(ResctrlFiles& files,
                                            const StartOf& start_of = StartOfProcess);
 

@@ -16,26 +16,14 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
-// 0, or the error number if the descriptor is not an open regular file. With O_NONBLOCK, opening a
-// named pipe does not block.
-int Check(const Descriptor& file) {
+// 0, or the error number, also if the descriptor is not of a regular file.
+int WriteRegular(int file, const std::string& text) {
   struct stat status = {};
-  if (file.number() < 0 || fstat(file.number(), &status) != 0) return errno;
-  return S_ISREG(status.st_mode) ? 0 : EINVAL;
+  if (fstat(file, &status) != 0) return errno;
+  if (!S_ISREG(status.st_mode)) return EINVAL;
+  const ssize_t length = write(file, text.data(), text.size());
+  if (length < 0) return errno;
+  return static_cast<std::size_t>(length) == text.size() ? 0 : EIO;
 }
 
 class DiskFiles final : public ResctrlFiles {
@@ -86,12 +74,13 @@ class DiskFiles final : public ResctrlFiles {
 
   int WriteWith(int flag, const std::string& path, const std::string& text) const {
     // O_CREAT is for plain folders: in resctrl the file exists, or the kernel refuses to create it.
-    const Descriptor file(
-        open(Of(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | flag, 0644));
-    if (const int error = Check(file); error != 0) return error;
-    const ssize_t length = write(file.number(), text.data(), text.size());
-    if (length < 0) return errno;
-    return static_cast<std::size_t>(length) == text.size() ? 0 : EIO;
+    // With O_NONBLOCK, opening a named pipe does not block.
+    const int file =
+        open(Of(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | flag, 0644);
+    if (file < 0) return errno;
+    const int error = WriteRegular(file, text);
+    close(file);
+    return error;
   }
 
   std::string root_;

@@ -52,6 +52,7 @@ GroupSummary Summed(const std::string& name, std::span<const StageSamples> sampl
     return GroupOfPass(report.stages[stage].pass) == name;
   };
   std::optional<double> flops = 0.0;
+  std::optional<double> flops_for_ceiling = 0.0;
   double ceiling = 0;  // of all stages; 0: none, or several
   for (std::size_t s = 0; s < report.stages.size(); ++s) {
     if (!belongs(s)) continue;
@@ -62,6 +63,7 @@ GroupSummary Summed(const std::string& name, std::span<const StageSamples> sampl
     ++group.stages;
     group.seconds = Plus(group.seconds, MedianOf(stage));
     flops = Plus(flops, stage.flops);
+    flops_for_ceiling = Plus(flops_for_ceiling, stage.FlopsForCeiling());
   }
   if (group.seconds && AreOf(samples, report)) {
     const std::size_t iterations = samples.front().seconds.size();
@@ -74,7 +76,9 @@ GroupSummary Summed(const std::string& name, std::span<const StageSamples> sampl
   }
   if (!group.seconds || !flops || !(*group.seconds > 0)) return group;
   group.gflops = *flops / *group.seconds * 1e-9;
-  if (ceiling > 0) group.peak_fraction = *flops / *group.seconds / ceiling;
+  if (ceiling > 0 && flops_for_ceiling) {
+    group.peak_fraction = *flops_for_ceiling / *group.seconds / ceiling;
+  }
   return group;
 }
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <concepts>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <type_traits>
@@ -276,10 +278,9 @@ class Node {
     }
     return value;
   }
-  std::int64_t Whole() const {
+  std::int64_t Whole(double most = 9007199254740992.0) const {  // 2^53
     if (!json_.is_number_integer()) Refuse("not an integer");
-    const double value = Number({0, 9007199254740992.0});  // 2^53
-    return static_cast<std::int64_t>(value);
+    return static_cast<std::int64_t>(Number({0, std::min(most, 9007199254740992.0)}));
   }
   std::vector<Node> Items() const {
     if (!json_.is_array()) Refuse("not an array");
@@ -326,7 +327,7 @@ class Reader {
     if constexpr (std::is_same_v<T, bool>) {
       value = node.Flag();
     } else if constexpr (std::is_integral_v<T>) {
-      value = static_cast<T>(node.Whole());
+      value = static_cast<T>(node.Whole(static_cast<double>(std::numeric_limits<T>::max())));
     } else if constexpr (std::is_floating_point_v<T>) {
       value = node.Number(range);
     } else if constexpr (std::is_same_v<T, std::string>) {

@@ -208,12 +208,6 @@ void JudgeRecord(std::span<const Ceiling> measured, std::span<const Ceiling> cei
 }  // namespace
 
 Interval MemoryShareOf(std::span<const Ceiling> ceilings, const Record& record) {
-  if (record.topdown_experiment) {
-    const auto memory = record.topdown_experiment->find("Memory_Bound");
-    if (memory != record.topdown_experiment->end()) {
-      return {.low = memory->second.low, .high = memory->second.high};
-    }
-  }
   const std::optional<Roof> dram = BandwidthRoof({ceilings.begin(), ceilings.end()}, "dram");
   const bool known =
       dram && dram->value > 0 && record.bytes && record.seconds && record.seconds->median > 0;

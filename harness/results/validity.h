@@ -43,10 +43,10 @@ struct Evidence {
   Verdict isolated;               // the worst over the stages that were measured by themselves
 };
 
-// The share of the time that the record's region waits for memory: from the memory experiment if it
-// was made. Otherwise estimated from the bytes that it must move, and the rate of DRAM: a region
-// that needs half of the rate or more waits for memory for half of its time or more; one that needs
-// less waits for at most twice that share. [0, 1] if nothing is known.
+// The share of the time that the record's region waits for memory, estimated from the bytes that it
+// must move, and the rate of DRAM (experiments are judged later than times): a region that needs
+// half of the rate or more waits for memory for half of its time or more; one that needs less waits
+// for at most twice that share. [0, 1] if nothing is known.
 Interval MemoryShareOf(std::span<const Ceiling> ceilings, const Record& record);
 
 // Judges one record. The status can only get worse.

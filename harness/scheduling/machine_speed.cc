@@ -49,7 +49,7 @@ SpeedCurve CurveAround(const SpeedCurve& curve, const SpeedCurve& before, const 
     if (other == after.step_seconds.end()) continue;
     // The mean of the speeds: half of the time at each.
     around[width] = 2 / (1 / seconds + 1 / other->second);
-    const double seconds_then = StepTimeAt(curve, width).seconds;
+    const double seconds_then = StepTimeAt(curve, width);
     if (around.size() == 1) serial_speed = seconds_then / around[width];
     model_seconds += seconds_then;
     seconds_around += around[width];
@@ -71,7 +71,7 @@ std::optional<double> SpeedAt(std::span<const TraceJob> jobs, const SpeedModel& 
     if (curve == nullptr) continue;
     const double steps = StepsOf(jobs, checked);
     for (const auto& [width, seconds] : checked.step_seconds) {
-      model_seconds += steps * StepTimeAt(*curve, width).seconds;
+      model_seconds += steps * StepTimeAt(*curve, width);
       check_seconds += steps * seconds;
     }
   }

@@ -29,15 +29,13 @@ struct QueuedJob {
   std::size_t job = 0;  // its number in the trace
   int priority = 0;
   int min_width = 1, max_width = 1;
-  double remaining = 1;  // share of its steps
-  JobWidth now = {};     // what it has at present
+  JobWidth now = {};  // what it has at present
 };
 
 // Inserts job number `job`. The order of the queue: by priority, then by number.
 void Enqueue(std::size_t job, const TraceJob& description, std::vector<QueuedJob>& queue);
 
 struct QueueState {
-  double time = 0;  // seconds
   int cpus = 1;
   int part_width = 1;  // CPUs of a part of a static partition
   // In the order of the queue. The numbers of a trace's jobs ascend with their arrivals.

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "harness/sharing/group_metrics.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 
@@ -123,13 +124,13 @@ std::string TimelineText(const Schedule& schedule, std::span<const std::string> 
   if (!span) return "";
   most = std::min({most, schedule.jobs.size(), labels.size()});
   std::size_t label = 0;
-  for (std::size_t i = 0; i < most; ++i) label = std::max(label, labels[i].size());
+  for (std::size_t i = 0; i < most; ++i) label = std::max(label, ColumnsOfText(labels[i]));
   label = std::min(label, columns / 2);
   const std::size_t cells = columns - label - 2;
   const double step = (span->end - span->begin) / static_cast<double>(cells);
   std::string text;
   for (std::size_t i = 0; i < most; ++i) {
-    std::string row = fmt::format("{:<{}}  ", labels[i].substr(0, label), label);
+    std::string row = PadRight(FirstColumns(labels[i], label), label) + "  ";
     for (std::size_t c = 0; c < cells; ++c) {
       const double begin = span->begin + step * static_cast<double>(c);
       row += SignOf(schedule.jobs[i], begin, begin + step);

@@ -26,7 +26,7 @@ class StepTimes {
     std::vector<double>& known = known_[curve];
     const auto index = static_cast<std::size_t>(width);
     if (known.size() <= index) known.resize(index + 1);
-    if (known[index] == 0) known[index] = StepTimeAt(curves_[curve], width).seconds;
+    if (known[index] == 0) known[index] = StepTimeAt(curves_[curve], width);
     return known[index];
   }
 
@@ -124,13 +124,8 @@ class Simulator {
   }
 
   void Decide() {
-    for (QueuedJob& queued : queue_) {
-      queued.remaining = work_[queued.job].steps / static_cast<double>(jobs_[queued.job].steps);
-    }
-    const std::vector<JobWidth> widths = policy_.decide({.time = time_,
-                                                         .cpus = settings_.cpus,
-                                                         .part_width = settings_.part_width,
-                                                         .jobs = queue_});
+    const std::vector<JobWidth> widths = policy_.decide(
+        {.cpus = settings_.cpus, .part_width = settings_.part_width, .jobs = queue_});
     int threads = 0;
     for (std::size_t q = 0; q < queue_.size(); ++q) {
       if (queue_[q].now != widths[q]) Resize(queue_[q], widths[q]);
@@ -198,7 +193,7 @@ std::vector<std::size_t> CurvesOf(std::span<const TraceJob> jobs, const SpeedMod
 }
 
 double SecondsAlone(const TraceJob& job, const SpeedCurve& curve, int width) {
-  return curve.startup_seconds + static_cast<double>(job.steps) * StepTimeAt(curve, width).seconds;
+  return curve.startup_seconds + static_cast<double>(job.steps) * StepTimeAt(curve, width);
 }
 
 Schedule Simulate(std::span<const TraceJob> jobs, const SpeedModel& model, const Policy& policy,

@@ -38,11 +38,11 @@ AmdahlFit FitAmdahl(const std::map<int, double>& step_seconds) {
   return {.one = fit.x + fit.y, .serial = fit.x / (fit.x + fit.y)};
 }
 
-StepTime StepTimeAt(const SpeedCurve& curve, int width) {
+double StepTimeAt(const SpeedCurve& curve, int width) {
   const auto measured = curve.step_seconds.find(width);
-  if (measured != curve.step_seconds.end()) return {measured->second, false};
+  if (measured != curve.step_seconds.end()) return measured->second;
   const AmdahlFit fit = FitAmdahl(curve.step_seconds);
-  return {fit.one * (fit.serial + (1 - fit.serial) / width), true};
+  return fit.one * (fit.serial + (1 - fit.serial) / width);
 }
 
 double RelativeSpeed(std::span<const LoadLoss> losses, int cpus, int width, int others) {

@@ -17,13 +17,8 @@ struct SpeedCurve {
   bool training = false;
   int batch = 1;
   std::map<int, double> step_seconds;  // by width, alone on the machine; at least one
-  double startup_seconds = 0;          // from the start of the process to its first step
+  double startup_seconds = 0;          // of its process before the first step and after the last
   double change_seconds = 0;           // what a change of width costs
-};
-
-struct StepTime {
-  double seconds = 0;
-  bool estimate = false;  // the width was not measured
 };
 
 // step(w) = one * (serial + (1 - serial) / w).
@@ -38,8 +33,8 @@ inline constexpr double kAssumedSerialShare = 0.1;
 // The least squares fit of the relative errors, with a serial share of 0 to 1.
 AmdahlFit FitAmdahl(const std::map<int, double>& step_seconds);
 
-// Measured, or by the fit. Widths of the curve are 1 or more.
-StepTime StepTimeAt(const SpeedCurve& curve, int width);
+// Seconds of a step: measured, or by the fit. Widths of the curve are 1 or more.
+double StepTimeAt(const SpeedCurve& curve, int width);
 
 // The speed of a job beside others, divided by what its share of the CPUs would give.
 struct LoadLoss {

@@ -30,13 +30,9 @@ struct Line {
 };
 
 std::vector<std::string_view> FieldsOf(std::string_view line) {
-  std::vector<std::string_view> fields;
-  for (;;) {
-    const std::size_t comma = line.find(',');
-    fields.push_back(Trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return fields;
-    line.remove_prefix(comma + 1);
-  }
+  std::vector<std::string_view> fields = SplitText(line, ",");
+  std::transform(fields.begin(), fields.end(), fields.begin(), Trimmed);
+  return fields;
 }
 
 // The text of a field for a message; a long one is cut.

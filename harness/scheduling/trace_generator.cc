@@ -1,7 +1,11 @@
 #include "harness/scheduling/trace_generator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <random>
+
+#include "harness/text/errors.h"
 
 namespace topdnn {
 
@@ -50,6 +54,11 @@ std::vector<TraceJob> GenerateTrace(const TraceSettings& settings,
     // (no overflow: an exponential number above 2^8 has a probability below 10^-100)
     const std::uint64_t gap = (Exponential32(random) >> 12) * between >> 20;
     if (i > 0) arrival += gap;
+    if (static_cast<double>(arrival) > 1e6 * kLastArrival) {
+      throw InputError(fmt::format(
+          "job {} of {} arrives after more than {:.0f} s: take fewer jobs, or a higher load", i + 1,
+          settings.jobs, kLastArrival));
+    }
     const std::uint64_t work = mean * 500 + Below(random, mean * 1000);  // microseconds
     const int wide = 1 << Below(random, 4);
     const std::uint64_t arrival_milliseconds = arrival / 1000;

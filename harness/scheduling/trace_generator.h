@@ -34,7 +34,8 @@ struct TraceSettings {
 // Jobs of `kinds`, each equally likely. The work of a job is uniform between 0.5 and 1.5 times the
 // mean. The times between arrivals are exponential; the first job arrives at 0. A maximum width is
 // 1, 2, 4 or 8, and at most `cpus`; a minimum width is 1. On average, one job of four has priority
-// 1; the others have 0. Arrivals are whole milliseconds.
+// 1; the others have 0. Arrivals are whole milliseconds. Throws InputError for an arrival after
+// kLastArrival.
 std::vector<TraceJob> GenerateTrace(const TraceSettings& settings,
                                     std::span<const NominalJob> kinds);
 

@@ -43,10 +43,15 @@ std::optional<std::uint64_t> CounterMask(std::string_view modifier) {
 
 void AddModifier(std::string_view modifier, std::string& name) {
   if (IsPrivilege(modifier) || modifier.empty()) return;
+  const std::string upper = Upper(modifier);
   if (const auto mask = CounterMask(modifier)) {
     name += ":C" + std::to_string(*mask);
+  } else if (upper == "E" || upper == "E1" || upper == "E=1" || upper == "EDGE=1") {
+    name += ":EDGE";
+  } else if (upper == "I" || upper == "I1" || upper == "I=1" || upper == "INV=1") {
+    name += ":INV";
   } else {
-    name += ":" + Upper(modifier);
+    name += ":" + upper;
   }
 }
 
@@ -55,6 +60,12 @@ void AddModifier(std::string_view modifier, std::string& name) {
 void AddTerms(std::string_view terms, EventName& event) {
   std::uint64_t code = 0;
   bool coded = false;
+  // The name comes first, wherever it stands: the other terms are its modifiers.
+  for (const std::string_view term : SplitText(terms, ",")) {
+    if (!event.name.empty() || term.empty() || term.find('=') != std::string_view::npos) continue;
+    const std::string name = Upper(term);
+    if (name != "EDGE" && name != "ANY" && name != "INV" && name != "EQ") event.name = name;
+  }
   for (const std::string_view term : SplitText(terms, ",")) {
     const std::size_t equals = term.find('=');
     const std::string key = Upper(term.substr(0, equals));
@@ -76,8 +87,6 @@ void AddTerms(std::string_view terms, EventName& event) {
     } else if (key == "CMASK") {
       code |= value << 24;
       if (!event.name.empty()) AddModifier(term, event.name);
-    } else if (!valued && event.name.empty() && !term.empty()) {
-      event.name = key;
     }
   }
   if (coded) event.code = code;

@@ -25,6 +25,14 @@ std::vector<std::string> RecordedCounts::Intervals() const {
   return intervals;
 }
 
+std::map<std::string, std::vector<RecordedCount>> RecordedCounts::CountsByInterval() const {
+  std::map<std::string, std::vector<RecordedCount>> by_interval;
+  for (const RecordedCount& count : counts) {
+    by_interval[origins[count.origin].interval].push_back(count);
+  }
+  return by_interval;
+}
+
 void CountCollector::Add(const CountOrigin& origin, std::string_view spelling,
                          RecordedCount count) {
   auto place = events_.find(spelling);

@@ -66,6 +66,9 @@ struct RecordedCounts {
   // The control groups and the intervals, in the file's order.
   std::vector<std::string> Groups() const;
   std::vector<std::string> Intervals() const;
+  // The counts of each interval: to look through all of them for each interval takes hours for a
+  // recording of a day.
+  std::map<std::string, std::vector<RecordedCount>> CountsByInterval() const;
 };
 
 // Collects lines; an event or an origin that occurs again is stored once.

@@ -23,6 +23,15 @@ std::optional<int> Match(const TopdownEvent& event, const EventName& name) {
   return event.perf == "cycles" && cycles ? std::optional(3) : std::nullopt;
 }
 
+// Whether a PMU of this name is a core's: "cpu", "cpu_core", "armv8_pmuv3_0", "armv8_cortex_a76",
+// and not "arm_dsu_0" or "uncore_imc_0". Without a name, perf counted on the core.
+bool IsOfCore(const std::string& pmu) {
+  if (pmu.empty() || pmu == "cpu") return true;
+  constexpr std::string_view kPrefixes[] = {"cpu_", "armv", "arm_cortex", "arm_neoverse", "apple_"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return pmu.starts_with(prefix); });
+}
+
 bool IsOtherCoreType(const TopdownTable& table, const std::string& pmu) {
   const bool efficiency = pmu == "cpu_atom" || pmu == "cpu_lowpower";
   return table.efficiency_core ? pmu == "cpu_core" || pmu == "cpu_lowpower" : efficiency;
@@ -43,16 +52,17 @@ using PerOrigin = std::map<std::size_t, Occurrences>;  // by the origin's index
 std::map<std::size_t, PerOrigin> Select(const RecordedCounts& recorded,
                                         const CountSelection& selection) {
   // Lines without a time among lines with one are perf's summary of all intervals.
-  const bool intervals = !recorded.Intervals().empty();
-  std::vector<bool> taken;
-  for (const CountOrigin& origin : recorded.origins) {
-    taken.push_back(origin.group == selection.group &&
-                    (selection.interval ? origin.interval == *selection.interval
-                                        : !intervals || !origin.interval.empty()));
-  }
+  const bool intervals =
+      std::any_of(recorded.origins.begin(), recorded.origins.end(),
+                  [](const CountOrigin& origin) { return !origin.interval.empty(); });
+  const auto is_taken = [&](const CountOrigin& origin) {
+    return origin.group == selection.group &&
+           (selection.interval ? origin.interval == *selection.interval
+                               : !intervals || !origin.interval.empty());
+  };
   std::map<std::size_t, PerOrigin> selected;
-  for (const RecordedCount& count : recorded.counts) {
-    if (!taken[count.origin]) continue;
+  for (const RecordedCount& count : selection.counts.value_or(recorded.counts)) {
+    if (!is_taken(recorded.origins[count.origin])) continue;
     Occurrences& all = selected[count.event][count.origin];
     ++all.lines;
     if (count.value) {
@@ -97,7 +107,7 @@ class Resolution {
       for (const auto& item : selected_) {
         const EventName& name = recorded_.events[item.first].name;
         const auto match = Match(event, name);
-        if (!match || IsOtherCoreType(table, name.pmu)) continue;
+        if (!match || !IsOfCore(name.pmu) || IsOtherCoreType(table, name.pmu)) continue;
         listed = true;
         if (!IsCounted(item.second)) continue;
         if (best != nullptr && *match == best_match) {

@@ -19,6 +19,8 @@ namespace topdnn {
 struct CountSelection {
   std::optional<std::string> group{};
   std::optional<std::string> interval{};
+  // The counts that may belong to it, of RecordedCounts::counts; absent: all of them.
+  std::optional<std::vector<RecordedCount>> counts{};
 };
 
 struct ResolvedCounts {

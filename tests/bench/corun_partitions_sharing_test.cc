@@ -21,6 +21,7 @@
 #include "bench/studies/corun/corun_partitions.h"
 #include "bench/studies/corun/corun_table.h"
 #include "harness/machine/cpu_set.h"
+#include "harness/resctrl/control_group.h"
 #include "tests/resctrl/fake_resctrl.h"
 
 namespace topdnn {
@@ -130,7 +131,7 @@ TEST(StepsOfWaysTest, EveryStepDividesTheWholeCache) {
 TEST(PartitionsTest, GroupsAreMadeSetAndRemoved) {
   const auto state = MakeFakeState();
   FakeResctrl(state).MakeFolder("others");
-  FakeResctrl(state).MakeFolder("topdnn-1073741800-0");
+  FakeResctrl(state).MakeFolder("topdnn-" + std::to_string(PidNamespace()) + "-1073741800-1-0");
   {
     const Partitions partitions(std::make_unique<FakeResctrl>(state),
                                 {.ways = "f,ff0", .bandwidth = "100,25"}, 2);

@@ -19,6 +19,7 @@
 
 #include "bench/command_line/command.h"
 #include "harness/machine/cpu_set.h"
+#include "harness/resctrl/control_group.h"
 #include "harness/resctrl/files.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
@@ -77,7 +78,8 @@ Outcome Corun(const ResctrlFolder& machine, const std::vector<std::string>& opti
 
 TEST(CorunPartitionsTest, ARunHasItsPartitionsAndRestores) {
   const ResctrlFolder machine;
-  std::filesystem::create_directory(machine.folder().path() / "topdnn-1073741800-0");
+  std::filesystem::create_directory(
+      machine.folder().path() / ("topdnn-" + std::to_string(PidNamespace()) + "-1073741800-1-0"));
   const TestFolder folder;
   const std::string file = folder.path() / "corun.json";
   const Outcome outcome =

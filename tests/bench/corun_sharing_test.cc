@@ -199,11 +199,13 @@ TEST(CorunTest, ATinyRunHasAllKeys) {
 
 TEST(CorunTest, AMatrixHasEveryPair) {
   SKIP_ON_ONE_CPU();
+  const TestFolder folder;
+  const std::string file = (folder.path() / "o.json").string();
   const Outcome outcome = RunProgram({"corun", "--rounds", "6", "--window", "0.02", "--matrix",
-                                      "lenet5 infer batch 1,probe fma", "--json", "-"});
+                                      "lenet5 infer batch 1,probe fma", "--json", file});
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("victim"));
-  const auto json = nlohmann::json::parse(outcome.output.substr(outcome.output.find("\n{") + 1));
+  const nlohmann::json json = ReadJson(file);
   std::vector<std::string> pairs;
   for (const auto& pair : json.at("matrix")) {
     ExpectSlowdown(pair);

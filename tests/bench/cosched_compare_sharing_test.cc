@@ -10,6 +10,7 @@
 
 #include "bench/studies/cosched/cosched_check.h"
 #include "bench/studies/cosched/cosched_compare.h"
+#include "bench/studies/cosched/cosched_measure.h"
 
 namespace topdnn {
 namespace {
@@ -96,6 +97,30 @@ TEST(CoschedSpeedTest, TheSlowRunIsMarkedAndEstimated) {
   EXPECT_EQ(json["policies"][0]["status"], "OK");
   const std::string text = CoschedText(result, 8, {});
   EXPECT_THAT(text, AllOf(HasSubstr("speed  ~equal speed s"), HasSubstr("at the speed 1.00.")));
+}
+
+// A run with a job that failed did less than its work.
+TEST(CoschedSpeedTest, ARunWithAFailedJobIsNotCompared) {
+  CoschedResult result = Result();
+  CoschedPolicy policy = RunOf(12);
+  policy.real->jobs[1].failure = "died\x1b[2J";
+  AddSpeed(StepOf(1), StepOf(1), result, policy);
+  SimulatePolicy(result, policy);
+  result.jobs[1].network = "n\x1b.onnx";
+  result.policies.push_back(policy);
+  CompareSpeeds(result);
+  EXPECT_FALSE(SimulationError(result.policies[0]));
+  EXPECT_FALSE(result.policies[0].common_makespan);
+  EXPECT_THAT(
+      CoschedText(result, 8, {}),
+      AllOf(HasSubstr("2 n\\u{1b}.onnx infer FAILED: died\\u{1b}[2J"), Not(HasSubstr("\x1b"))));
+}
+
+// The first step ends after 1.5 s, and the process 0.75 s after its last step began. With steps of
+// 0.5 s, the start takes 1 s and the end 0.25 s.
+TEST(StartupSecondsTest, HasNoStep) {
+  EXPECT_EQ(StartupSeconds(1.5, 0.75, 0.5), 1.25);
+  EXPECT_EQ(StartupSeconds(0.25, 0.25, 0.5), 0);
 }
 
 TEST(CoschedSpeedTest, WithOneSpeedThereIsNoEstimateInTheTable) {

@@ -345,6 +345,28 @@ TEST(CoschedTest, AJobWhoseCpuGoesContinuesOnAnother) {
     EXPECT_EQ(job["status"], "OK");
 }
 
+// While the first job runs, a CPU goes. The second job may have two CPUs, and the third needs them.
+TEST(CoschedTest, JobsThatArriveAfterALossOfCpus) {
+  const CpuSet cpus = AllowedCpus();
+  if (cpus.cpus.size() < 2) GTEST_SKIP() << "this process may use one CPU";
+  for (const char* policy : {"equal", "uncontrolled", "fcfs"}) {
+    const Case one(Job(1, 300) + Job(2, 20, 2, 2) + "cnn,train,3,20,2,0,2,2\n");
+    Background run(one.Arguments(policy, {"--cpus", "2"}));
+    ASSERT_TRUE(Becomes([&] { return LinesOf(one.Path("jobs")) == 1; }));
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    CPU_SET(static_cast<std::size_t>(cpus.cpus[0]), &mask);
+    ASSERT_EQ(sched_setaffinity(run.process(), sizeof mask, &mask), 0);
+    EXPECT_EQ(run.Status(), 1);
+    const nlohmann::json jobs = one.Result()["policies"][0]["jobs"];
+    EXPECT_EQ(jobs[1]["status"], "OK") << policy << jobs[1];
+    EXPECT_EQ(jobs[2]["status"], "FAILED") << policy;
+    const std::string reason = jobs[2]["reason"];
+    const bool starts = policy == std::string("uncontrolled");
+    EXPECT_THAT(reason, HasSubstr(starts ? "must be 1 to 1" : "needs 2 CPUs, and the run has 1"));
+  }
+}
+
 TEST(CoschedTest, JobsContinueWhenACpuGoesOfflineAndComesBack) {
   const OfflineCpu cpu;
   if (!cpu.refusal().empty()) GTEST_SKIP() << cpu.refusal();

@@ -33,10 +33,12 @@ Outcome RunTopdownOn(const std::string& cpu, const std::string& file,
 
 nlohmann::json TopdownJson(const std::string& cpu, const std::string& file,
                            std::vector<std::string> more = {}) {
-  more.insert(more.end(), {"--json", "-"});
+  const TestFolder folder;
+  const std::string json = (folder.path() / "o.json").string();
+  more.insert(more.end(), {"--json", json});
   const Outcome outcome = RunTopdownOn(cpu, file, more);
   EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
-  return nlohmann::json::parse(outcome.output, nullptr, false);
+  return ReadJson(json);
 }
 
 // Frontend_Bound, Backend_Bound, Retiring, Bad_Speculation in percent; -1: absent.
@@ -129,8 +131,9 @@ TEST(EventFilesOfOthersTest, Level4IsPrinted) {
                                             (folder.path() / "counts.json").string()};
   EXPECT_THAT(RunProgram(command).output, HasSubstr("level 4, of cycles"));
   std::vector<std::string> as_json = command;
-  as_json.insert(as_json.end(), {"--json", "-"});
-  const auto json = nlohmann::json::parse(RunProgram(as_json).output, nullptr, false);
+  as_json.insert(as_json.end(), {"--json", folder.path() / "o.json"});
+  ASSERT_EQ(RunProgram(as_json).exit_status, kExitGood);
+  const nlohmann::json json = ReadJson(folder.path() / "o.json");
   EXPECT_NEAR(json["level4"]["MEM_Bandwidth"].get<double>(), 0.3, 1e-9);
   EXPECT_NEAR(json["level4"]["MEM_Latency"].get<double>(), 0.4, 1e-9);
 }

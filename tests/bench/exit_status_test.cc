@@ -118,6 +118,24 @@ TEST(BrokenPipeTest, AReaderThatEndsIsNotAnError) {
   }
 }
 
+// The file is written before the table, whose reader may have ended.
+TEST(BrokenPipeTest, AFileIsWrittenBeforeTheTable) {
+  const TestFolder folder;
+  const std::string json = folder.path() / "o.json";
+  for (const std::string command : {" networks", " machine", " compare a.json a.json"}) {
+    if (command.starts_with(" compare")) {
+      ASSERT_EQ(RunShell("cd " + Quoted(folder.path().string()) + " && " + QuotedProgram() + kProfile +
+                         "--json a.json")
+                    .exit_status,
+                kExitGood);
+    }
+    std::filesystem::remove(json);
+    RunShell("cd " + Quoted(folder.path().string()) + "; " + QuotedProgram() + command + " --json " +
+             Quoted(json) + " | true");
+    EXPECT_TRUE(std::filesystem::exists(json)) << command;
+  }
+}
+
 TEST(FullDiskTest, TheFileIsNamedAndTheStatusIsThatOfAFailure) {
   const Outcome outcome = RunShell(QuotedProgram() + kProfile + "--json /dev/full");
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;

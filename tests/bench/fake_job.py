@@ -22,6 +22,10 @@ parser.add_argument("--control", required=True)
 parser.add_argument("--json")
 arguments = parser.parse_args()
 
+allowed = len(os.sched_getaffinity(0))
+if arguments.max_width > allowed:
+    sys.exit(f"--max-width {arguments.max_width}: must be 1 to {allowed}")
+
 faults = dict(item.split(":") for item in filter(None, os.environ.get("FAKE_FAULTS", "").split(",")))
 fault = faults.get(str(arguments.batch), "")
 step = float(os.environ.get("FAKE_STEP", "0.01"))

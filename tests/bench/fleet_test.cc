@@ -20,8 +20,6 @@
 #include <thread>
 
 #include "bench/studies/fleet/fleet_collection.h"
-#include "bench/studies/fleet/slurm.h"
-#include "bench/studies/sweep/sweep.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 
@@ -43,6 +41,7 @@ case "$1" in --test-only) exit 0 ;; esac
 case "$* " in *"$FAKE_REFUSED "*) echo 'sbatch: error: too many jobs' >&2; exit 1 ;; esac
 for word; do printf '%s\036' "$word"; done >>"$FAKE/jobs"
 printf '\035' >>"$FAKE/jobs"
+if [ -e "$FAKE/last" ]; then . "$FAKE/last"; fi
 echo 41
 )sh";
 constexpr const char* kSqueue = "#!/bin/sh\ncat \"$FAKE/queue\" 2>/dev/null; exit 0\n";
@@ -56,7 +55,7 @@ exec "$TOPDNN" "$@" --program "$FAKE/profile"
 constexpr const char* kFakeProfile = R"sh(#!/bin/sh
 for last; do :; done
 case " $* " in *" --batch 9 "*) exit 1 ;; esac
-stage="\"status\": \"OK\", \"seconds\": {\"median\": ${SECONDS_OF:-1}}, \"peak_fraction\": ${PEAK:-0.5}"
+stage="\"status\": \"${STATUS:-OK}\", \"seconds\": {\"median\": ${SECONDS_OF:-1}}, \"peak_fraction\": ${PEAK:-0.5}"
 cat >"$last.part" <<END
 {"schema": 1, "threads": 1, "measuring_seconds": 0.01, "partial": false,
  "stages": [{"name": "conv1", "pass": "forward", $stage}],
@@ -296,6 +295,18 @@ TEST_F(FleetTest, MachinesAreComparedByTheirTimesAndTheirCeilings) {
   EXPECT_THAT(Fleet("collect", {"--compare", "n3"}).output, HasSubstr("no such machine"));
 }
 
+// n1 has no valid time, and n3 has only the other case.
+TEST_F(FleetTest, WhatDoesNotCompareIsSaid) {
+  Submit({"--batch", "1,2", "--sets", "2", "--nodes", "n1,n2,n3"});
+  RunTask("n1", 1, "STATUS=INVALID");
+  EXPECT_EQ(RunTask("n2", 1).exit_status, 0);
+  EXPECT_EQ(RunTask("n3", 2).exit_status, 0);
+  const Outcome outcome = Fleet("collect", {"--compare", "n1", "--all"});
+  EXPECT_THAT(outcome.output, ContainsRegex("conv1 .* n1-[0-9a-f]+ .*INVALID"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("1.000")));
+  EXPECT_THAT(outcome.output, ContainsRegex("not compared: n3-[0-9a-f]+:"));
+}
+
 TEST_F(FleetTest, ANodeWithoutTheFolderMeasuresNothing) {
   Submit({"--batch", "1"});
   const fs::path script = folder_.path() / "job.sh";
@@ -317,7 +328,7 @@ TEST_F(FleetTest, ANodeWithoutTheFolderMeasuresNothing) {
 // A node whose slurmd dies may still run its job when the requeued one starts elsewhere.
 TEST_F(FleetTest, ARequeuedTaskWaitsForItsPredecessor) {
   Submit({"--batch", "1"});
-  const int fd = open((study() + "/tasks/any-1").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = open((study() + "/tasks/any-1/.lock").c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(fd, LOCK_EX), 0);
   std::atomic<bool> ended = false;
   std::thread task([&] {
@@ -437,49 +448,49 @@ TEST_F(FleetTest, BadInputIsOneLine) {
   }
 }
 
-TEST(SlurmTest, LinesOfTheQueueAndOfTheAccounts) {
-  SlurmTask task;
-  ASSERT_TRUE(ReadQueueLine("topdnn|name|41|3|RUNNING|n2|None", task));
-  EXPECT_EQ(task.job, 41);
-  EXPECT_EQ(task.task, 3);
-  EXPECT_EQ(task.nodes, "n2");
-  EXPECT_TRUE(IsActive(task.state));
-  EXPECT_FALSE(ReadQueueLine("slurm_load_jobs error: Invalid job id specified", task));
-  EXPECT_FALSE(ReadQueueLine("topdnn|name|41|N/A|RUNNING|n2|None", task));
-  ASSERT_TRUE(ReadAccountLine("41_3|name|CANCELLED by 0|None assigned|0:15", task));
-  EXPECT_EQ(task.state, "CANCELLED");
-  EXPECT_EQ(task.nodes, "");
-  EXPECT_FALSE(IsActive(task.state));
-  EXPECT_FALSE(ReadAccountLine("41_[1-3]|name|PENDING|None assigned|0:0", task));
-}
-
-// The state of a job that a more important one ended.
-TEST(SlurmTest, APreemptedTaskHasEnded) {
-  SlurmTask task;
-  ASSERT_TRUE(ReadAccountLine("41_3|name|PREEMPTED|n1|0:15", task));
-  EXPECT_FALSE(IsActive(task.state));
-}
-
-TEST(SlurmTest, AProblemHasTheFixOfItsMessage) {
-  EXPECT_THAT(SlurmProblem("sbatch",
-                           "sbatch: error: Batch job submission failed: Requested node "
-                           "configuration is not available\n"),
-              HasSubstr("sinfo -Nl"));
-  EXPECT_THAT(SlurmProblem("squeue", "squeue: fatal: Could not establish a configuration source\n"),
-              HasSubstr("SLURM_CONF"));
-}
-
-TEST(SweepPartTest, ThePartsDivideTheCases) {
-  SweepPlan plan{.values = {{"batch", {"1", "2", "3", "4", "5", "6", "7"}}}, .settings = {}};
-  plan.parts = 3;
-  std::vector<std::size_t> sizes;
-  std::set<std::string> ids;
-  for (plan.part = 1; plan.part <= plan.parts; ++plan.part) {
-    sizes.push_back(CasesOf(plan).size());
-    for (const SweepCase& one : CasesOf(plan)) ids.insert(IdOf(one, {}));
+// Slurm may have the job of an sbatch that is killed, gives up, or whose answer cannot be read.
+TEST_F(FleetTest, AStudyWhoseJobSlurmMayHaveStays) {
+  for (const char* last : {"echo what; exit 0", "kill -9 $$",
+                           "echo 'sbatch: error: Batch job submission failed: Socket timed out on "
+                           "send/recv operation'; exit 1"}) {
+    folder_.Write("last", last);
+    const Outcome outcome = Fleet("submit", {"--batch", "1"});
+    EXPECT_EQ(outcome.exit_status, 1) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("Slurm may have the job"));
+    EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+    Queue("any", {{1, "PENDING"}});
+    EXPECT_THAT(Fleet("submit", {"--resume"}).output, HasSubstr("every task is complete, waits"));
+    fs::remove_all(study());
   }
-  EXPECT_THAT(sizes, ElementsAre(3, 2, 2));
-  EXPECT_EQ(ids.size(), 7u);
+  EXPECT_EQ(Jobs().size(), 3u);
+}
+
+// A refused study is removed, but nothing that was there before it.
+TEST_F(FleetTest, FilesOfTheUserAreNotThoseOfAStudy) {
+  folder_.Write("refuse", "sbatch: error: no\n");
+  for (const char* name : {"tasks/own", "job-any.sh"}) {
+    fs::create_directories(study() + "/tasks");
+    if (name == std::string("job-any.sh")) fs::remove_all(study() + "/tasks");
+    std::ofstream(study() + "/" + name) << "mine";
+    const Outcome outcome = Fleet("submit", {"--batch", "1"});
+    EXPECT_EQ(outcome.exit_status, 2) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("exists, but the folder has no study"));
+    EXPECT_THAT(FilesOf(study()), ElementsAre(testing::Pair(study() + "/" + name, "mine")));
+    fs::remove_all(study());
+  }
+  EXPECT_EQ(Fleet("submit", {"--batch", "1", "--timeout", "1x"}).exit_status, 2);
+  EXPECT_FALSE(fs::exists(study()));
+}
+
+TEST_F(FleetTest, SyntheticDataIsNoPath) {
+  folder_.Write("synthetic", "");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path());
+  Submit({"--batch", "1", "--data", "synthetic"});
+  fs::current_path(before);
+  const std::vector<std::vector<std::string>> settings =
+      ReadJson(study() + "/fleet.json").at("settings");
+  EXPECT_THAT(settings, Contains(ElementsAre("--data", "synthetic")));
 }
 
 }  // namespace

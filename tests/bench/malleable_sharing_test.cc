@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/studies/malleable/malleable.h"
 #include "bench/studies/malleable/malleable_figures.h"
 #include "harness/machine/cpu_set.h"
 #include "tests/bench/program.h"
@@ -362,6 +363,9 @@ TEST(MalleableFigures, DifferenceOfResults) {
   EXPECT_EQ(ResultDifference(a, a), 0);
   EXPECT_TRUE(std::isinf(ResultDifference(a, nan)));
   EXPECT_TRUE(std::isinf(ResultDifference(a, std::vector<double>{1})));
+  // A loss that is not finite at a width is no measure of rounding.
+  EXPECT_EQ(ResultBound("f32", 1e-3), 4e-3);
+  EXPECT_EQ(ResultBound("f32", ResultDifference(a, nan)), 1e-4);
 }
 
 }  // namespace

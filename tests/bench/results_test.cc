@@ -91,6 +91,18 @@ TEST_F(ResultsTest, ASweepIsStoredCaseByCase) {
   EXPECT_EQ(Count(), 1);
 }
 
+TEST_F(ResultsTest, ASweepWithADamagedCaseIsNotStored) {
+  const nlohmann::json one = {{"id", "x"}, {"status", "OK"}, {"file", "cases/x.json"}};
+  const nlohmann::json damaged = {{"id", "y"}, {"status", "OK"}, {"file", "cases/y.json"}};
+  folder_.Write("sweep/sweep.json",
+                nlohmann::json{{"schema", 1}, {"cases", {one, damaged}}, {"left_out", 0}}.dump());
+  folder_.Write("sweep/cases/x.json", ProfileJson({}).dump());
+  folder_.Write("sweep/cases/y.json", R"({"schema": 1, "step")");
+  Add();
+  ExpectRefused({{"results", "add", Path("sweep"), "--store", Store()}, "truncated"});
+  EXPECT_EQ(Count(), 1);
+}
+
 TEST_F(ResultsTest, RefusesInOneLine) {
   const std::string store = Store();
   ExpectRefused({{"results", "list", "--store", store}, "there is no store"});

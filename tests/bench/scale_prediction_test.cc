@@ -42,6 +42,10 @@ TEST(ScalePrediction, IsComparedWithTheMeasuredSteps) {
   EXPECT_THAT(*prediction.steps[0].error, DoubleNear(-0.125, 1e-9));
   EXPECT_FALSE(prediction.steps[1].measured || prediction.steps[1].error);
   EXPECT_THAT(PredictScaling({one}, Wire::kF32).reason, HasSubstr("one rank and two or more"));
+  GroupRun four = two;
+  four.ranks = 4;
+  EXPECT_THAT(PredictionTable(PredictScaling({one, four}, Wire::kF32), {.width = 400}),
+              HasSubstr("one number of ranks does not distinguish"));
 
   // 4 ranks that share CPUs give a bound: they change neither the model nor its error.
   GroupRun shared = two;

@@ -41,6 +41,9 @@ case " $* " in
   *" --batch 4 "*) echo 'topdnn: out of memory: use a smaller --batch' >&2; exit 1 ;;
   *" --batch 5 "*) echo 'topdnn: cnn has no kernel for bf16' >&2; exit 2 ;;
   *" --batch 6 "*) status=FAILED ;;
+  *" --batch 19 "*) status=INVALID ;;
+  *" --batch 20 "*) kill -40 $$ ;;
+  *" --batch 21 "*) printf 'topdnn: \033[2J\n' >&2; exit 1 ;;
   *" --batch 7 "*) printf '{"schema": 1, "step"' >"$last"; exit 1 ;;
   *) status=OK ;;
 esac
@@ -108,6 +111,35 @@ TEST_F(SweepTest, AFailedCaseIsARowAndNotTheEnd) {
   EXPECT_EQ(rows.at(1).at("step").at("seconds").at("median"), 0.35);
   EXPECT_TRUE(rows.at(6).at("step").is_null());  // a wrong result has no time
   EXPECT_EQ(Index().at("left_out"), 0);
+}
+
+TEST_F(SweepTest, AnInvalidStepHasNoTime) {
+  Sweep({"--batch", "19"});
+  EXPECT_EQ(RowsByBatch().at(19).at("status"), "INVALID");
+  EXPECT_TRUE(RowsByBatch().at(19)["step"].is_null());
+}
+
+// 40 is a real-time signal, which has no name.
+TEST_F(SweepTest, ASignalWithoutANameIsANumber) {
+  EXPECT_EQ(Sweep({"--batch", "20"}).exit_status, 1);
+  EXPECT_EQ(RowsByBatch().at(20).at("reason"), "signal 40");
+}
+
+TEST_F(SweepTest, ALogDoesNotControlTheTerminal) {
+  const Outcome outcome = Sweep({"--batch", "21"});
+  EXPECT_THAT(outcome.output, HasSubstr("\\u{1b}[2J"));
+  EXPECT_THAT(outcome.output, testing::Not(HasSubstr("\033")));
+}
+
+// Its index was removed, or has another plan.
+TEST_F(SweepTest, AProfileOfAnEarlierSweepIsNotTheResult) {
+  Sweep({"--batch", "5"});
+  const std::string id = Rows()[0].at("id");
+  std::filesystem::remove(out() + "/sweep.json");
+  folder_.Write("out/cases/" + id + ".json", R"({"schema": 1, "partial": false, "stages": [],
+                                                 "step": {"status": "OK"}})");
+  EXPECT_EQ(Sweep({"--batch", "5"}).exit_status, 3);
+  EXPECT_EQ(RowsByBatch().at(5).at("status"), "SKIPPED");
 }
 
 // Without --max-time, a case that took too long is no reason to leave out another one.

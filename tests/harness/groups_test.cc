@@ -48,6 +48,21 @@ TEST(GroupsTest, AGroupsTimeIsTheMedianOfItsSumsPerIteration) {
   EXPECT_EQ(example.report.remainder_seconds, 0);  // 12 - 10 - 2
 }
 
+// As a stage's: of the operations that were executed, if those are fewer. 9e9 of 12e9 in 10 s.
+TEST(GroupsTest, TheShareOfPeakIsOfTheExecutedOperations) {
+  GroupsExample example;
+  double flops = 0;
+  for (Record& stage : example.report.stages) {
+    if (stage.pass != "forward" || !stage.flops) continue;
+    stage.flops_counted = *stage.flops * 0.75;
+    flops += *stage.flops;
+  }
+  ASSERT_EQ(flops, 12e9);
+  AddGroups(example.samples, example.report);
+  EXPECT_DOUBLE_EQ(example.report.groups[0].gflops.value(), 1.2);
+  EXPECT_DOUBLE_EQ(example.report.groups[0].peak_fraction.value(), 0.225);
+}
+
 // Ten iterations of two forward stages, one disturbed in the first, one in the last of them.
 TEST(GroupsTest, ATotalIsOfTheIterationsThatAreUndisturbedForEachStage) {
   std::vector<StageSamples> samples(2, Samples({50, 1, 1, 1, 1, 1, 1, 1, 1, 50}));

@@ -107,6 +107,12 @@ TEST(JobTraceTest, ArrivalsAreExponential) {
   EXPECT_NEAR(Generate(kJobs, 11, 200).back().arrival, jobs.back().arrival / 2, 1);
 }
 
+// At a load of 1 %, a job arrives every 50 s on average: 300,000 of them take 1.5e7 s.
+TEST(JobTraceTest, ArrivalsThatNoTraceMayHaveAreRefused) {
+  EXPECT_LT(Generate(100000, 1, 1).back().arrival, kLastArrival);
+  EXPECT_THROW(Generate(300000, 1, 1), InputError);
+}
+
 TEST(JobTraceTest, WidthsAreAtMostTheCpus) {
   for (const TraceJob& job : Generate(1000, 2)) {
     EXPECT_EQ(job.min_width, 1);

@@ -41,7 +41,8 @@ TEST(ControlGroupTest, TheGroupIsRemovedAndItsTasksReturnToTheRoot) {
   FakeResctrl files(state);
   {
     ControlGroup group(files);
-    EXPECT_TRUE(group.name().starts_with("topdnn-" + std::to_string(getpid()) + "-"));
+    EXPECT_TRUE(group.name().starts_with("topdnn-" + std::to_string(PidNamespace()) + "-" +
+                                         std::to_string(getpid()) + "-"));
     group.Set({{"L3", {{0, 0xf}, {1, 0xf0}}}, {"MB", {{0, 25}}}});
     EXPECT_EQ(state->groups.at(group.name()).schemata.at("L3").at(1), 0xf0u);
     group.Add(101);
@@ -272,30 +273,49 @@ std::optional<std::uint64_t> KnownStart(pid_t process) {
 
 TEST(StaleGroupTest, OnlyOursOfProcessesThatHaveEnded) {
   for (const char* const stale :
-       {"topdnn-99-5000-0", "topdnn-99-0", "topdnn-100-4999-0", "topdnn-100-4999-12"}) {
-    EXPECT_TRUE(IsStaleGroup(stale, KnownStart)) << stale;
+       {"topdnn-7-99-5000-0", "topdnn-7-100-4999-0", "topdnn-7-100-4999-12"}) {
+    EXPECT_TRUE(IsStaleGroup(stale, 7, KnownStart)) << stale;
   }
-  for (const char* const kept :
-       {"topdnn-100-5000-0", "topdnn-100-7", "topdnn", "topdnn-", "topdnn-99", "topdnn-99-",
-        "topdnn-99-x", "topdnn-x-1", "topdnn--99-1", "topdnn-99-1-2-3", "topdnn-99-1 ",
-        "xtopdnn-99-1", "Topdnn-99-1", "topdnn-0-1", "topdnn-99999999999999999999-1",
-        "topdnn-4294967395-1", "info", "mygroup", "mon_groups"}) {
-    EXPECT_FALSE(IsStaleGroup(kept, KnownStart)) << kept;
+  for (const char* const kept : {"topdnn-7-100-5000-0",
+                                 "topdnn-8-99-5000-0",
+                                 "topdnn-99-5000-0",
+                                 "topdnn-99-0",
+                                 "topdnn",
+                                 "topdnn-",
+                                 "topdnn-7-99",
+                                 "topdnn-7-99-",
+                                 "topdnn-7-99-1-",
+                                 "topdnn-7-99-1-x",
+                                 "topdnn-7-x-1-0",
+                                 "topdnn--7-99-1-0",
+                                 "topdnn-7-99-1-2-3",
+                                 "topdnn-7-99-1-0 ",
+                                 "xtopdnn-7-99-1-0",
+                                 "Topdnn-7-99-1-0",
+                                 "topdnn-7-0-1-0",
+                                 "topdnn-7-99999999999999999999-1-0",
+                                 "topdnn-7-4294967395-1-0",
+                                 "info",
+                                 "mygroup",
+                                 "mon_groups"}) {
+    EXPECT_FALSE(IsStaleGroup(kept, 7, KnownStart)) << kept;
   }
 }
 
 TEST(StaleGroupTest, GroupsOfOthersAreNeverChanged) {
   const auto state = MakeFakeState();
   FakeResctrl files(state);
-  for (const char* const name : {"topdnn-99-5000-0", "topdnn-100-5000-0", "others", "topdnn-web"}) {
+  const std::string ours = "topdnn-" + std::to_string(PidNamespace());
+  const std::string ended = ours + "-99-5000-0", runs = ours + "-100-5000-0";
+  for (const std::string& name : {ended, runs, std::string("others"), std::string("topdnn-web")}) {
     ASSERT_EQ(files.MakeFolder(name), 0);
     state->writes.clear();
   }
   ASSERT_EQ(files.Write("others/tasks", "101\n"), 0);
-  ASSERT_EQ(files.Write("topdnn-99-5000-0/tasks", "102\n"), 0);
+  ASSERT_EQ(files.Write(ended + "/tasks", "102\n"), 0);
   state->writes.clear();
-  EXPECT_THAT(RemoveStaleGroups(files, KnownStart), ElementsAre("topdnn-99-5000-0"));
-  EXPECT_THAT(files.Folders(""), ElementsAre("info", "others", "topdnn-100-5000-0", "topdnn-web"));
+  EXPECT_THAT(RemoveStaleGroups(files, KnownStart), ElementsAre(ended));
+  EXPECT_THAT(files.Folders(""), ElementsAre("info", "others", runs, "topdnn-web"));
   EXPECT_EQ(state->GroupOf(101), "others");
   EXPECT_EQ(state->GroupOf(102), "");
   EXPECT_THAT(state->writes, IsEmpty());
@@ -305,10 +325,11 @@ TEST(StaleGroupTest, GroupsOfOthersAreNeverChanged) {
 TEST(StaleGroupTest, AnErrorSaysWhichGroup) {
   const auto state = MakeFakeState();
   FakeResctrl files(state);
-  ASSERT_EQ(files.MakeFolder("topdnn-99-1-0"), 0);
+  const std::string name = "topdnn-" + std::to_string(PidNamespace()) + "-99-1-0";
+  ASSERT_EQ(files.MakeFolder(name), 0);
   state->errors["rmdir"] = EACCES;
   EXPECT_THAT(ErrorOf([&] { RemoveStaleGroups(files, KnownStart); }),
-              AllOf(HasSubstr("topdnn-99-1-0"), HasSubstr("as root")));
+              AllOf(HasSubstr(name), HasSubstr("as root")));
   state->errors["rmdir"] = ENOENT;  // another run was faster
   EXPECT_EQ(ErrorOf([&] { RemoveStaleGroups(files, KnownStart); }), "");
 }

@@ -29,6 +29,24 @@ std::string ErrorOf(const std::string& text) {
   return "";
 }
 
+// "arm_dsu_0" counts the cycles of the cluster, which are not the core's.
+TEST(RecordedEvents, OfOtherUnitsAreNotTheCores) {
+  const auto counts = Resolve("neoverse_n1",
+                              "1000000,,cycles,1,100.00,,\n"
+                              "200000,,stall_frontend,1,100.00,,\n"
+                              "4000000,,arm_dsu_0/event=0x11/,1,100.00,,\n"
+                              "4000000,,arm_dsu_0/cycles/,1,100.00,,\n");
+  EXPECT_EQ(counts.at("CPU_CYCLES"), 1e6);
+}
+
+// A mask before the name counts the masked event, as one after it does.
+TEST(RecordedEvents, TheOrderOfTermsDoesNotMatter) {
+  EXPECT_EQ(ParseEventName("cpu/cmask=6,de_no_dispatch_per_slot.no_ops_from_frontend/").name,
+            ParseEventName("cpu/de_no_dispatch_per_slot.no_ops_from_frontend,cmask=6/").name);
+  EXPECT_EQ(ParseEventName("cpu/ICACHE_16B.IFDATA_STALL,cmask=1,edge=1/").name,
+            ParseEventName("ICACHE_16B.IFDATA_STALL:c1:e1").name);
+}
+
 TEST(EventFile, ReadsOurJson) {
   const auto recorded =
       ParseRecordedCounts(R"({"events": {"TOPDOWN.SLOTS": 6000, "X": null}, "smt": true})", "f");

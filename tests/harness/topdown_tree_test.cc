@@ -191,6 +191,50 @@ TEST(TopdownTree, ThePmuComesFirst) {
   ExpectSums(*made.tree);
 }
 
+// Level 3 of the tables is in cycles: a stage may wait for DRAM in 55 % of them, and for memory in
+// 45 % of its slots.
+TEST(TopdownTree, SharesOfCyclesAreNoSharesOfSlots) {
+  const std::map<std::string, std::optional<double>> read = {
+      {"Retiring", 0.20},     {"Frontend_Bound", 0.05}, {"Bad_Speculation", 0.05},
+      {"Memory_Bound", 0.45}, {"Core_Bound", 0.25},     {"Backend_Bound", 0.70},
+      {"L3_Bound", 0.05},     {"DRAM_Bound", 0.55}};
+  TreeEvidence given;
+  given.read = &read;
+  const TreeOrReason made = BuildTree(given);
+  ASSERT_TRUE(made.tree) << made.reason;
+  ExpectNode(*made.tree, TreeNode::kMemoryBound, 0.44, 0.46, Provenance::kRead);
+  EXPECT_LT((*made.tree)[TreeNode::kDramBound]->low, 0.01);
+}
+
+// Intel's efficiency cores: Core_Bound is a part of what the core delays; the rest is in
+// Resource_Bound, with the waits for memory.
+TEST(TopdownTree, ResourcesOfAnEfficiencyCoreAreNotMemory) {
+  const std::map<std::string, std::optional<double>> read = {
+      {"Retiring", 0.30},      {"Frontend_Bound", 0.05}, {"Bad_Speculation", 0.05},
+      {"Backend_Bound", 0.60}, {"Core_Bound", 0.02},     {"Resource_Bound", 0.58}};
+  TreeEvidence given;
+  given.read = &read;
+  const TreeOrReason made = BuildTree(given);
+  ASSERT_TRUE(made.tree) << made.reason;
+  EXPECT_LT((*made.tree)[TreeNode::kMemoryBound]->low, 0.01);
+  EXPECT_GT((*made.tree)[TreeNode::kCoreBound]->high, 0.55);
+}
+
+// DRAM of at least 33 % by the experiment, and memory of at most 31 % by the counters.
+TEST(TopdownTree, ThePmuStandsWhereTheExperimentContradictsIt) {
+  const std::map<std::string, std::optional<double>> read = {
+      {"Retiring", 0.30},     {"Frontend_Bound", 0.05}, {"Bad_Speculation", 0.05},
+      {"Memory_Bound", 0.30}, {"Core_Bound", 0.30},     {"Backend_Bound", 0.60}};
+  TreeEvidence given;
+  given.read = &read;
+  given.beyond_l2 = Interval{0.35, 0.45};
+  given.dram = Interval{0.33, 0.42};
+  const TreeOrReason made = BuildTree(given);
+  ASSERT_TRUE(made.tree);
+  ExpectNode(*made.tree, TreeNode::kMemoryBound, 0.29, 0.31, Provenance::kRead);
+  EXPECT_EQ(made.reason, "the experiments and the counters contradict each other");
+}
+
 // The PMU's back end as a whole, split by the experiment.
 TEST(TopdownTree, TheExperimentSplitsLevelOneOfThePmu) {
   const std::map<std::string, std::optional<double>> read = {{"Retiring", 0.30},

@@ -63,10 +63,6 @@ TEST(MemoryShareTest, IsEstimatedFromTheBytesThatAStageMoves) {
   EXPECT_EQ(MemoryShareOf(ceilings, record).low, 0.5);
   EXPECT_EQ(MemoryShareOf(ceilings, record).high, 1);
   EXPECT_EQ(MemoryShareOf({}, record).low, 0) << "the rate of DRAM is not known";
-  record.topdown_experiment =
-      TopdownBounds{{"Memory_Bound", {.low = 0.2, .high = 0.3, .basis = ""}}};
-  EXPECT_EQ(MemoryShareOf(ceilings, record).low, 0.2);
-  EXPECT_EQ(MemoryShareOf(ceilings, record).high, 0.3);
 }
 
 // Memory at half of its best speed, and two stages: one computes, one waits for memory.

@@ -87,6 +87,7 @@ TimedPair PairOf(const ComparedCase& both, const Find& find, ComparisonRow& row)
   TimedPair pair;
   row.status = "OK";
   pair.a_disturbed = AddSide(both.a, "A", find, pair.a, pair.a_speed, row);
+  row.a_status = row.status;
   pair.b_disturbed = AddSide(both.b, "B", find, pair.b, pair.b_speed, row);
   row.a_peak = PeakOf(both.a, find);
   row.b_peak = PeakOf(both.b, find);
@@ -307,6 +308,11 @@ bool Comparison::AnyUndecided(const std::function<bool(const Interval&)>& reache
     if (difference.significant) return false;
     return !difference.interval || reaches_far(*difference.interval);
   };
+  // The mean of the steps leaves out a case whose step has no interval.
+  const auto unknown_step = [](const ComparisonRow& row) {
+    return row.pass == kStep && !row.difference.interval;
+  };
+  if (step && std::any_of(rows.begin(), rows.end(), unknown_step)) return true;
   if (step) return undecided(step->difference);
   const auto timed = [](const ComparisonRow& row) { return row.difference.ratio.has_value(); };
   if (std::none_of(rows.begin(), rows.end(), timed)) return true;

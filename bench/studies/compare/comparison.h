@@ -26,6 +26,7 @@ struct ComparisonRow {
   // The worse of both sides' statuses, and the reasons of those that are not OK.
   std::string status{};
   std::string reason{};
+  std::string a_status{};  // the worst of A's runs
   // Of two live runs: StageTimes::counts of both.
   struct Count {
     std::string name{};
@@ -56,7 +57,7 @@ struct Comparison {
   std::string Verdict() const;
   // Whether the times allow both no change and one above the limit: the step, or a row if there is
   // no step, is not shown to differ, and its interval reaches beyond 1 + limit or 1 / (1 + limit),
-  // or is not known.
+  // or is not known; or the step of one of several cases has no interval.
   bool CannotTell() const;
   // The same for a slowdown alone.
   bool CannotTellSlowdown() const;

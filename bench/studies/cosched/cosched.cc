@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bench/command_line/command.h"
+#include "harness/text/one_line.h"
 
 namespace topdnn {
 
@@ -71,16 +72,21 @@ std::string DoubtOf(const CoschedPolicy& policy) {
   return disturbance + between + policy.doubt;
 }
 
+std::optional<double> WholeMakespan(const Schedule& schedule) {
+  const ScheduleMetrics metrics = MetricsOf(schedule);
+  return schedule.complete && metrics.failed == 0 ? metrics.makespan : std::nullopt;
+}
+
 std::optional<double> SimulationError(const CoschedPolicy& policy) {
   if (!policy.real || !policy.simulated) return std::nullopt;
-  const auto real = MetricsOf(*policy.real).makespan;
+  const auto real = WholeMakespan(*policy.real);
   const auto simulated = MetricsOf(*policy.simulated).makespan;
-  if (!policy.real->complete || !real || !simulated) return std::nullopt;
+  if (!real || !simulated) return std::nullopt;
   return *simulated / *real - 1;
 }
 
 std::string JobLabel(const TraceJob& job, std::size_t number) {
-  return fmt::format("{} {} {}", number, job.network, PassOf(job));
+  return fmt::format("{} {} {}", number, OneLine(job.network), PassOf(job));
 }
 
 }  // namespace topdnn

@@ -64,8 +64,10 @@ std::string ModelDoubt(const CoschedResult& result);
 // Why the figures of the policy are in doubt, in one line; empty: they are not.
 std::string DoubtOf(const CoschedPolicy& policy);
 
-// The relative error of the simulated makespan: simulated / real - 1. Absent without either, or if
-// the run is not complete.
+// The makespan; absent if the run is not complete, or a job failed: it did less than its work.
+std::optional<double> WholeMakespan(const Schedule& schedule);
+
+// The relative error of the simulated makespan: simulated / real - 1. Absent without either.
 std::optional<double> SimulationError(const CoschedPolicy& policy);
 
 // "3 cnn train": the number of the job, its network and its mode.

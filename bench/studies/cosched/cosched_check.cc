@@ -84,7 +84,7 @@ class Check {
       const auto end = jobs_.StepEnd(group[g]);
       const double step = SecondsBetween(begins[g].time, end.time) /
                           static_cast<double>(end.iterations - begins[g].iterations);
-      sum += StepTimeAt(curves[group[g] % curves.size()], width).seconds / step;
+      sum += StepTimeAt(curves[group[g] % curves.size()], width) / step;
     }
     return sum;
   }
@@ -130,8 +130,7 @@ std::vector<TraceJob> KindsToCheck(std::span<const TraceJob> jobs, const SpeedMo
   const std::vector<std::size_t> curves = CurvesOf(jobs, model);
   std::vector<double> work(model.curves.size());
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    work[curves[j]] +=
-        static_cast<double>(jobs[j].steps) * StepTimeAt(model.curves[curves[j]], 1).seconds;
+    work[curves[j]] += static_cast<double>(jobs[j].steps) * StepTimeAt(model.curves[curves[j]], 1);
   }
   std::vector<std::pair<double, TraceJob>> kinds;
   for (const TraceJob& kind : KindsOf(jobs)) {

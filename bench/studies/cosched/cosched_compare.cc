@@ -23,9 +23,9 @@ Schedule Simulated(const CoschedResult& result, const SpeedModel& model, const P
 void Compare(double common, const CoschedResult& result, CoschedPolicy& policy) {
   const std::string doubt = SpeedDoubt(*policy.speed, common);
   policy.doubt += (policy.doubt.empty() || doubt.empty() ? "" : "; ") + doubt;
-  const auto real = MetricsOf(*policy.real).makespan;
+  const auto real = WholeMakespan(*policy.real);
   const auto simulated = MetricsOf(*policy.simulated).makespan;
-  if (!policy.real->complete || !real || !simulated) return;
+  if (!real || !simulated) return;
   const SpeedModel model = ModelAtSpeed(policy.model, common / policy.speed->mean());
   const auto changed = MetricsOf(Simulated(result, model, *policy.policy)).makespan;
   if (changed) policy.common_makespan = *real * *changed / *simulated;

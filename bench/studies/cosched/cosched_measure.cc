@@ -41,7 +41,7 @@ SpeedCurve CurveOf(const TraceJob& kind, const SpeedSettings& settings, double& 
   SpeedCurve curve{
       .network = kind.network, .training = kind.training, .batch = kind.batch, .step_seconds = {}};
   MeasuredJobs jobs({kind}, CountOf(settings), settings);
-  curve.startup_seconds = jobs.AwaitFirstStep();
+  const double first = jobs.AwaitFirstStep();
   const std::vector<int> widths = WidthsToMeasure(CountOf(settings));
   std::map<int, std::vector<double>> samples;
   for (int round = 0; round < settings.rounds; ++round) {
@@ -58,7 +58,9 @@ SpeedCurve CurveOf(const TraceJob& kind, const SpeedSettings& settings, double& 
     curve.change_seconds = ChangeSeconds(jobs, widths[widths.size() - 2], widths.back(), curve,
                                          2 * settings.window_seconds);
   }
-  curve.startup_seconds += jobs.EndSeconds();
+  // (the first and the last step have the largest width)
+  curve.startup_seconds =
+      StartupSeconds(first, jobs.EndSeconds(), curve.step_seconds.at(CountOf(settings)));
   cpu_seconds += jobs[0].cpu_seconds();
   return curve;
 }
@@ -75,6 +77,10 @@ std::vector<TraceJob> KindsOf(std::span<const TraceJob> jobs) {
     if (!known) kinds.push_back(job);
   }
   return kinds;
+}
+
+double StartupSeconds(double first, double last, double step) {
+  return std::max(first + last - 2 * step, 0.0);
 }
 
 std::vector<int> WidthsToMeasure(int cpus) {

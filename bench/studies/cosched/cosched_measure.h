@@ -33,6 +33,11 @@ std::vector<TraceJob> KindsOf(std::span<const TraceJob> jobs);
 // 1, 2, 4, ... and `cpus`.
 std::vector<int> WidthsToMeasure(int cpus);
 
+// SpeedCurve::startup_seconds: what a job takes besides its steps. `first` is the time from the
+// start of its process to the end of its first step, `last` from the start of its last step to the
+// end of its process.
+double StartupSeconds(double first, double last, double step);
+
 struct MeasuredSpeed {
   SpeedModel model;
   // The share of the CPUs' time that other programs had meanwhile; absent if it is not known.

@@ -118,16 +118,16 @@ class Scheduler {
 
   void Decide() {
     const double now = SecondsAt(CoschedClock::now());
+    const auto cpu_count = static_cast<int>(cpus_.size());
+    FailTooWide(cpu_count, now);
     for (QueuedJob& queued : queue_) {
-      const auto& process = processes_[queued.job];
-      if (!process || !process->status()) continue;
-      queued.remaining = 1 - static_cast<double>(process->status()->iterations) /
-                                 static_cast<double>(jobs_[queued.job].steps);
+      if (processes_[queued.job]) continue;
+      // A job that starts after a loss of CPUs refuses a maximum width above those that are left.
+      const int most = std::min(jobs_[queued.job].max_width, cpu_count);
+      queued.max_width = std::max(most, queued.min_width);
     }
-    const std::vector<JobWidth> widths = policy_.decide({.time = now,
-                                                         .cpus = static_cast<int>(cpus_.size()),
-                                                         .part_width = settings_.part_width,
-                                                         .jobs = queue_});
+    const std::vector<JobWidth> widths =
+        policy_.decide({.cpus = cpu_count, .part_width = settings_.part_width, .jobs = queue_});
     std::vector<CpuClaim> claims;
     for (std::size_t q = 0; q < queue_.size(); ++q) {
       claims.push_back({.wanted = widths[q], .now = cpus_of_[queue_[q].job]});
@@ -138,12 +138,31 @@ class Scheduler {
     }
   }
 
+  // A job that waits and needs more CPUs than are left would stop the queue for ever. While others
+  // run, CPUs may come back.
+  void FailTooWide(int cpu_count, double now) {
+    for (const QueuedJob& queued : queue_) {
+      if (processes_[queued.job]) return;
+    }
+    std::erase_if(queue_, [&](const QueuedJob& queued) {
+      if (queued.min_width <= cpu_count) return false;
+      JobRun& run = schedule_.jobs[queued.job];
+      run.end = now;
+      run.failure = fmt::format("needs {} CPUs, and the run has {} left: write a smaller min_width",
+                                queued.min_width, cpu_count);
+      ++done_;
+      return true;
+    });
+  }
+
   void Apply(const JobWidth& to, const std::vector<int>& cpus, double now, QueuedJob& queued) {
     if (to.width == 0) return;
     auto& process = processes_[queued.job];
     if (!process) {
-      process = std::make_unique<JobProcess>(jobs_[queued.job], to.width,
-                                             fmt::format("job{}", queued.job), settings_.launch);
+      TraceJob job = jobs_[queued.job];
+      job.max_width = queued.max_width;
+      process = std::make_unique<JobProcess>(job, to.width, fmt::format("job{}", queued.job),
+                                             settings_.launch);
       since_[queued.job] = now;
       schedule_.jobs[queued.job].begin = SecondsAt(process->begin());
     } else if (to.width != queued.now.width) {

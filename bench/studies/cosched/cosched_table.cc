@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bench/studies/cosched/cosched.h"
+#include "harness/text/one_line.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -81,7 +82,7 @@ std::string RemarksText(const CoschedResult& result) {
     for (std::size_t j = 0; j < result.jobs.size(); ++j) {
       if (schedule.jobs[j].failure.empty()) continue;
       text += fmt::format("{}: job {} FAILED: {}\n", policy.policy->name,
-                          JobLabel(result.jobs[j], j + 1), schedule.jobs[j].failure);
+                          JobLabel(result.jobs[j], j + 1), OneLine(schedule.jobs[j].failure));
     }
     const std::string doubt = DoubtOf(policy);
     if (!doubt.empty()) text += fmt::format("{}: DEGRADED: {}\n", policy.policy->name, doubt);
@@ -110,9 +111,9 @@ std::string SpeedLegend(const CoschedResult& result) {
 std::string CoschedText(const CoschedResult& result, std::size_t most_jobs, const Style& style) {
   if (result.policies.empty()) return "";
   const bool real = result.policies.front().real.has_value();
-  std::string text =
-      fmt::format("{} on {}{}; times of steps: {}\n", CountText(std::ssize(result.jobs), "job"),
-                  CountText(result.cpus, "CPU"), real ? "" : ", simulated", result.model_source);
+  std::string text = fmt::format(
+      "{} on {}{}; times of steps: {}\n", CountText(std::ssize(result.jobs), "job"),
+      CountText(result.cpus, "CPU"), real ? "" : ", simulated", OneLine(result.model_source));
   text += PoliciesTable(result, real, style) + RemarksText(result);
   text += Wrap(
       SpeedLegend(result) +

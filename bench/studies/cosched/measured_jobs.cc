@@ -116,7 +116,7 @@ double MeasuredJobs::StepSeconds(std::size_t job, double window) {
 }
 
 double MeasuredJobs::EndSeconds() {
-  const auto begin = CoschedClock::now();
+  const auto begin = StepEnd(0).time;
   processes_[0]->Stop();
   AwaitEnd(0);
   return SecondsBetween(begin, processes_[0]->end());

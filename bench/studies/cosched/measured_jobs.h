@@ -50,7 +50,7 @@ class MeasuredJobs {
   void AwaitWidth(std::size_t job, int width);
   // The mean time of the steps in a window.
   double StepSeconds(std::size_t job, double window);
-  // Ends job 0: seconds from its last step to the end of its process.
+  // Ends job 0: seconds from the start of its last step to the end of its process.
   double EndSeconds();
   // Ends all jobs: their CPU seconds. No job may be paused.
   double EndAll();

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -61,7 +62,6 @@ FleetComparison CompareMachines(const Collection& collection, const std::string&
   const CollectedMachine& a = FindMachine(collection, chosen);
   FleetComparison comparison{.chosen = a.name};
   const ResultFile of_a = ReadResult(a.folder.string());
-  std::string why;
   for (const CollectedMachine& b : collection.machines) {
     if (&b == &a) continue;
     try {
@@ -69,12 +69,13 @@ FleetComparison CompareMachines(const Collection& collection, const std::string&
           {.name = b.name,
            .comparison = CompareResults(PairResults(of_a, ReadResult(b.folder.string())))});
     } catch (const UsageError& error) {  // the two have no finished case in common
-      why = error.what();
+      comparison.left_out.push_back(fmt::format("{}: {}", b.name, error.what()));
     }
   }
   if (!comparison.others.empty()) return comparison;
-  throw UsageError(fmt::format("--compare {}: {}", OneLine(chosen),
-                               why.empty() ? "there is no other machine yet" : why));
+  throw UsageError(fmt::format(
+      "--compare {}: {}", OneLine(chosen),
+      comparison.left_out.empty() ? "there is no other machine yet" : comparison.left_out.back()));
 }
 
 std::string FleetComparisonText(const FleetComparison& comparison, bool all, const Style& style) {
@@ -105,7 +106,12 @@ std::string FleetComparisonText(const FleetComparison& comparison, bool all, con
   };
   for (const RowKey& key : order) {
     const ComparisonRow& own = *machines[key].front().second;
-    add(own, comparison.chosen, {own.difference.a, 1.0, "", own.a_peak, 1.0, ""});
+    const auto one = [](const std::optional<double>& value) {
+      return value ? std::optional(1.0) : std::nullopt;
+    };
+    add(own, comparison.chosen,
+        {own.difference.a, one(own.difference.a), "", own.a_peak, one(own.a_peak),
+         own.a_status == "OK" ? std::string() : OneLine(own.a_status)});
     for (const auto& [machine, row] : machines[key]) {
       const TimeDifference& difference = row->difference;
       add(*row, machine,
@@ -118,6 +124,9 @@ std::string FleetComparisonText(const FleetComparison& comparison, bool all, con
                            "normalised: ratio of the times in units of the time at the ceiling",
                            OneLine(comparison.chosen)),
                style.width, 2);
+  for (const std::string& machine : comparison.left_out) {
+    text += Wrap("not compared: " + OneLine(machine), style.width, 2);
+  }
   return text;
 }
 
@@ -128,7 +137,9 @@ Json FleetComparisonJson(const FleetComparison& comparison) {
     json["name"] = machine.name;
     machines.push_back(std::move(json));
   }
-  return {{"chosen", comparison.chosen}, {"machines", std::move(machines)}};
+  return {{"chosen", comparison.chosen},
+          {"machines", std::move(machines)},
+          {"left_out", comparison.left_out}};
 }
 
 }  // namespace topdnn

@@ -23,6 +23,7 @@ struct ComparedMachine {
 struct FleetComparison {
   std::string chosen{};
   std::vector<ComparedMachine> others{};
+  std::vector<std::string> left_out{};  // "MACHINE: why it is not compared"
 };
 
 // `chosen`: the name of a machine, or the beginning of only one name. Throws UsageError for another
@@ -32,7 +33,7 @@ FleetComparison CompareMachines(const Collection& collection, const std::string&
 // A table of the steps; with `all`, of the stages, too.
 std::string FleetComparisonText(const FleetComparison& comparison, bool all, const Style& style);
 
-// {"chosen", "machines": [{"name", and the keys of a comparison}]}.
+// {"chosen", "machines": [{"name", and the keys of a comparison}], "left_out"}.
 nlohmann::ordered_json FleetComparisonJson(const FleetComparison& comparison);
 
 }  // namespace topdnn

@@ -89,7 +89,7 @@ void MakePathsAbsolute(SweepPlan& plan) {
     }
   }
   for (auto& [option, value] : plan.settings) {
-    if (option == "--data") absolute(value);
+    if (option == "--data" && value != "synthetic") absolute(value);
   }
 }
 
@@ -127,9 +127,7 @@ std::string_view NameOfSlurmOption(std::string_view option) {
 }
 
 void MakeTask(const Fleet& fleet, const NodeKind& kind, int set) {
-  const std::string path = (fleet.folder / Fleet::TaskName(kind, set)).string();
-  // (a process that was killed before it wrote fleet.json may have left it)
-  const SweepFolder folder(path, /*resume=*/true);
+  const SweepFolder folder((fleet.folder / Fleet::TaskName(kind, set)).string(), /*resume=*/false);
   folder.Write(NewIndex(fleet.PlanOfSet(set)));
 }
 
@@ -193,6 +191,16 @@ Fleet MakeFleet(const std::string& study, const SweepPlan& plan, const FleetRequ
                     "folder",
                     OneLine(study)));
   }
+  // RemoveFleet removes these, so none of them may be the user's.
+  std::vector<fs::path> made = {fleet.folder / "tasks"};
+  for (const NodeKind& kind : fleet.kinds) made.push_back(ScriptOf(fleet, kind));
+  for (const fs::path& path : made) {
+    if (!fs::exists(path, error)) continue;
+    throw UsageError(
+        fmt::format("{}: exists, but the folder has no study: remove it, or give "
+                    "another folder",
+                    OneLine(path.string())));
+  }
   fs::create_directories(fleet.folder / "tasks", error);
   if (error) {
     throw UsageError(
@@ -200,13 +208,18 @@ Fleet MakeFleet(const std::string& study, const SweepPlan& plan, const FleetRequ
                     "all nodes share",
                     OneLine(study), error.message()));
   }
-  for (const NodeKind& kind : fleet.kinds) {
-    std::string text = script;
-    text.replace(at, kCommandMark.size(), CommandOf(fleet, kind, request));
-    WriteFileAtomically(ScriptOf(fleet, kind).string(), text);
-    for (int set = 1; set <= fleet.sets; ++set) MakeTask(fleet, kind, set);
+  try {
+    for (const NodeKind& kind : fleet.kinds) {
+      std::string text = script;
+      text.replace(at, kCommandMark.size(), CommandOf(fleet, kind, request));
+      WriteFileAtomically(ScriptOf(fleet, kind).string(), text);
+      for (int set = 1; set <= fleet.sets; ++set) MakeTask(fleet, kind, set);
+    }
+    WriteFleet(fleet);
+  } catch (...) {
+    RemoveFleet(fleet);
+    throw;
   }
-  WriteFleet(fleet);
   return fleet;
 }
 
@@ -284,6 +297,7 @@ void RemoveFleet(const Fleet& fleet) {
   fs::remove(fleet.folder / kFleetFile, ignored);
   fs::remove_all(fleet.folder / "tasks", ignored);
   for (const NodeKind& kind : fleet.kinds) fs::remove(ScriptOf(fleet, kind), ignored);
+  fs::remove(fleet.folder / kFolderLock, ignored);
   fs::remove(fleet.folder, ignored);  // if it is empty
 }
 

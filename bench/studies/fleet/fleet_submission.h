@@ -29,7 +29,7 @@ struct FleetRequest {
 std::vector<NodeKind> KindsOf(const FleetRequest& request);
 
 // Makes the folder of a new study: the sweeps of its tasks, and the batch scripts. Throws
-// UsageError if it has a study, or a value is not valid.
+// UsageError if it has a study or a file of that name, or a value is not valid.
 Fleet MakeFleet(const std::string& study, const SweepPlan& plan, const FleetRequest& request);
 
 // Adds the options of a request to those of a study. They replace options of the same name. Does
@@ -58,7 +58,8 @@ class PartlySubmitted : public UsageError {
 // Submits the tasks that are not complete, unless they wait or run: one job array a kind. Only one
 // process at a time submits. Slurm checks all jobs before the first is submitted. When it has
 // accepted the first one, writes the study's file: the study keeps no option that Slurm refuses.
-// Throws UsageError if no job was submitted, otherwise PartlySubmitted.
+// Throws UsageError if no job was submitted, PartlySubmitted if one was, and RunFailure if Slurm
+// may have a job without having said so.
 std::vector<Submission> SubmitFleet(const Fleet& fleet);
 
 // Removes the files of MakeFleet, of a study of which no job was submitted.

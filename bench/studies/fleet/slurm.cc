@@ -16,6 +16,7 @@
 #include "bench/formats/whole_file.h"
 #include "bench/studies/process/child_program.h"
 #include "bench/studies/process/temporary_folder.h"
+#include "harness/text/errors.h"
 #include "harness/text/one_line.h"
 #include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"
@@ -45,6 +46,12 @@ std::optional<fs::path> FindInPath(const std::string& program) {
   return std::nullopt;
 }
 
+// Whether Slurm did what it was asked for is not known.
+class NoAnswer : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
 struct Answer {
   bool good = false;
   std::string output;
@@ -70,12 +77,16 @@ Answer RunSlurm(const std::string& command, const std::vector<std::string>& argu
   const ChildOutcome outcome = RunChild(child);
   if (outcome.end == ChildOutcome::End::kCancelled) throw Interruption();
   if (outcome.end == ChildOutcome::End::kTimedOut) {
-    throw UsageError(
+    throw NoAnswer(
         fmt::format("{}: no answer within {:.0f} s: see whether slurmctld runs: `scontrol ping`",
                     command, kMostSeconds));
   }
-  return {.good = outcome.end == ChildOutcome::End::kExited && outcome.status == 0,
-          .output = ReadWholeFile(child.log, std::size_t{1} << 28)};
+  if (outcome.end == ChildOutcome::End::kSignalled) {
+    throw NoAnswer(
+        fmt::format("{}: was ended by signal {}: see the limits of this shell (ulimit -a)", command,
+                    outcome.status));
+  }
+  return {.good = outcome.status == 0, .output = ReadWholeFile(child.log, std::size_t{1} << 28)};
 }
 
 // A known failure of a command of Slurm: a part of its message, and the fix.
@@ -138,14 +149,23 @@ void CheckJob(const std::vector<std::string>& arguments) {
 }
 
 std::int64_t SubmitJob(const std::vector<std::string>& arguments) {
-  const Answer answer = RunSlurm("sbatch", arguments);
-  if (answer.good) {
+  try {
+    const Answer answer = RunSlurm("sbatch", arguments);
     for (const std::string_view line : SplitText(answer.output, "\n")) {
       std::int64_t job = 0;
-      if (ReadNumber(SplitText(line, ";").front(), job)) return job;
+      if (answer.good && ReadNumber(SplitText(line, ";").front(), job)) return job;
     }
+    const std::string problem = SlurmProblem("sbatch", answer.output);
+    // sbatch also gives up by itself: "Socket timed out on send/recv operation".
+    const bool refused = !answer.good && answer.output.find("imed out") == std::string::npos;
+    if (refused) throw UsageError(problem);
+    throw NoAnswer(problem);
+  } catch (const NoAnswer& error) {
+    throw RunFailure(
+        fmt::format("{}; Slurm may have the job, so the study stays: `submit STUDY "
+                    "--resume` submits what Slurm does not have",
+                    error.what()));
   }
-  throw UsageError(SlurmProblem("sbatch", answer.output));
 }
 
 bool ReadQueueLine(std::string_view line, SlurmTask& task) {

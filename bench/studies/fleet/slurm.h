@@ -27,7 +27,8 @@ bool IsActive(std::string_view state);
 // Throws UsageError, in one line with the fix, if Slurm is missing, does not answer, or would
 // refuse a job with these arguments of sbatch.
 void CheckJob(const std::vector<std::string>& arguments);
-// Submits the job, and returns its number. Throws as CheckJob.
+// Submits the job, and returns its number. Throws as CheckJob, but RunFailure if Slurm may have the
+// job: its answer did not arrive.
 std::int64_t SubmitJob(const std::vector<std::string>& arguments);
 
 // The tasks of jobs with these names: the latest job of each name and task. Slurm forgets ended

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -126,7 +127,8 @@ int StatusOf(const MalleableResult& result, const std::string& dtype) {
 }  // namespace
 
 double ResultBound(const std::string& dtype, double between_widths) {
-  return std::max(4 * between_widths, dtype == "f32" ? 1e-4 : 1e-3);
+  const double least = dtype == "f32" ? 1e-4 : 1e-3;
+  return std::isfinite(between_widths) ? std::max(4 * between_widths, least) : least;
 }
 
 double SameStateBound(const std::string& dtype) { return dtype == "f32" ? 1e-2 : 1e-1; }

@@ -69,7 +69,7 @@ struct MalleableResult {
 };
 
 // The largest ResultError::error that counts as rounding: 1e-4 in f32 and 1e-3 in other types, or
-// four times as much as the fixed widths differ from each other.
+// four times as much as the fixed widths differ from each other, if both have a finite result.
 double ResultBound(const std::string& dtype, double between_widths);
 // The same of ResultError::from_same_state: 1e-2 in f32 and 1e-1 in other types.
 double SameStateBound(const std::string& dtype);

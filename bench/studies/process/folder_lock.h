@@ -8,12 +8,16 @@
 
 namespace topdnn {
 
-// Held until its end. The lock is flock's, which Linux passes on to an NFS server.
+// The file of a locked folder. It stays there.
+inline constexpr const char* kFolderLock = ".lock";
+
+// Held until its end. The lock is flock's, of a regular file that is open for writing: Linux passes
+// no other flock on to an NFS server.
 class FolderLock {
  public:
   // Locks an existing folder. If another process holds the lock, `refuse` is called with the
   // seconds that have passed: it throws, or returns to wait on. Throws UsageError, which names the
-  // folder as `name`, if the folder cannot be opened.
+  // folder as `name`, if the file cannot be made.
   FolderLock(const std::filesystem::path& folder, const std::string& name,
              const std::function<void(double seconds)>& refuse);
   ~FolderLock();

@@ -116,7 +116,10 @@ std::string TextAt(const nlohmann::ordered_json& json, const char* key) {
 }
 
 ResultFile ReadSweepCase(const std::string& sweep_folder, const std::string& file) {
-  return ReadResult((std::filesystem::path(sweep_folder) / file).string());
+  ResultFile profile = ReadResult((std::filesystem::path(sweep_folder) / file).string());
+  if (profile.kind == ResultKind::kProfile) return profile;
+  throw UsageError(fmt::format("{}: is a {} file: a case of the sweep {} must be a profile",
+                               profile.path, NameOf(profile.kind), sweep_folder));
 }
 
 }  // namespace topdnn

@@ -45,7 +45,8 @@ ResultFile ReadResult(const std::string& path);
 // The text of a key; empty if the key is missing or has no text.
 std::string TextAt(const nlohmann::ordered_json& json, const char* key);
 
-// Reads one case of a sweep: the profile in `file`, a path relative to the sweep's folder.
+// Reads one case of a sweep: the profile in `file`, a path relative to the sweep's folder. Throws
+// as ReadResult, and UsageError for another kind of result.
 ResultFile ReadSweepCase(const std::string& sweep_folder, const std::string& file);
 
 }  // namespace topdnn

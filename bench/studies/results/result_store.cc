@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <system_error>
+#include <utility>
 
 #include "bench/command_line/command.h"
 #include "bench/formats/whole_file.h"
@@ -202,12 +203,15 @@ std::vector<std::string> ResultStore::Add(const std::string& path) const {
   if (result.kind != ResultKind::kSweep || !fs::is_directory(path, none)) {
     return {AddText(JsonText(result.json), path)};
   }
-  std::vector<std::string> ids;
+  // All are read first: a damaged case must not leave a part of the sweep in the store.
+  std::vector<std::pair<std::string, std::string>> texts;  // with their files
   for (const Json& one : result.json["cases"]) {
-    if (!one.is_object() || !one.contains("file") || !one["file"].is_string()) continue;
-    const auto file = one["file"].get<std::string>();
-    ids.push_back(
-        AddText(JsonText(ReadSweepCase(path, file).json), fmt::format("{}/{}", path, file)));
+    const std::string file = TextAt(one, "file");
+    if (!file.empty()) texts.emplace_back(JsonText(ReadSweepCase(path, file).json), file);
+  }
+  std::vector<std::string> ids;
+  for (const auto& [text, file] : texts) {
+    ids.push_back(AddText(text, fmt::format("{}/{}", path, file)));
   }
   return ids;
 }

@@ -35,8 +35,8 @@ std::string ModelText(const ScalePrediction& prediction, const Style& style) {
     text += fmt::format("; {} fits best", NameOf(prediction.models.front().algorithm));
   } else {
     text += fmt::format(
-        "; two ranks do not distinguish the algorithms, so {} is an assumption: start 4 or more, "
-        "each with CPUs of its own",
+        "; one number of ranks does not distinguish the algorithms, so {} is an assumption: time "
+        "another number above 1, too, such as 4, each with CPUs of its own",
         NameOf(prediction.models.front().algorithm));
   }
   return Wrap(text, style.width, 2);

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "bench/command_line/command.h"
@@ -133,6 +135,9 @@ class SweepRun {
     child.log = folder_.LogOf(id);
     child.most_seconds = std::min(limits_.most_seconds_of_case, SecondsLeft());
     child.cancel = limits_.cancel;
+    // An earlier sweep may have left one, which would be the result of a case that fails.
+    std::error_code ignored;
+    std::filesystem::remove(folder_.PathOf(SweepFolder::CaseFile(id)), ignored);
     const ChildOutcome outcome = RunChild(child);
     if (outcome.end == ChildOutcome::End::kCancelled) return false;
     const bool by_budget = outcome.end == ChildOutcome::End::kTimedOut &&

@@ -58,7 +58,7 @@ std::string SweepFolder::LogOf(const std::string& id) const {
 nlohmann::ordered_json FindProfile(const std::string& folder, const std::string& id) {
   try {
     ResultFile profile = ReadSweepCase(folder, SweepFolder::CaseFile(id));
-    if (profile.kind == ResultKind::kProfile && profile.json.value("partial", Json()) == false) {
+    if (profile.json.value("partial", nlohmann::ordered_json()) == false) {
       return std::move(profile.json);
     }
   } catch (const UsageError&) {  // there is none, or it is damaged: the case runs again

@@ -3,6 +3,7 @@
 //   sweep.json      the index: one row per finished case, and what the sweep consists of
 //   cases/ID.json   the profile of a case
 //   cases/ID.log    what its process printed
+//   .lock           the sweep that writes to the folder locks it
 //
 // The index is written after each case, completely or not at all. A profile whose row is missing,
 // because the sweep was killed between the two, is found again.

@@ -43,6 +43,12 @@ bool IsAboutMemory(const std::string& line) {
          (line.find(" needs ") != std::string::npos && line.find(" MiB") != std::string::npos);
 }
 
+std::string SignalText(int signal) {
+  const char* const name = sigabbrev_np(signal);  // (real-time signals have none)
+  if (name == nullptr) return fmt::format("signal {}", signal);
+  return fmt::format("SIG{} ({})", name, sigdescr_np(signal));
+}
+
 std::string WithoutProgram(const std::string& line) {
   constexpr std::string_view kName = "topdnn: ";
   return line.starts_with(kName) ? line.substr(kName.size()) : line;
@@ -56,7 +62,7 @@ void AddProfile(const Json& profile, const std::string& file, Json& row) {
   if (!threads.is_null()) row["threads"] = threads;
   row["status"] = At(profile, {"step", "status"});
   row["reason"] = At(profile, {"step", "reason"});
-  if (row["status"] == "FAILED") return;
+  if (row["status"] == "FAILED" || row["status"] == "INVALID") return;
   if (const Json fed = At(profile, {"fed_step"}); !fed.is_null()) AddFedStep(fed, row);
 }
 
@@ -71,8 +77,7 @@ void AddEnd(const ChildOutcome& outcome, Json& row) {
       row["status"] = outcome.out_of_memory ? "OUT_OF_MEMORY" : "CRASHED";
       row["reason"] = outcome.out_of_memory
                           ? "the kernel ended it because the machine's memory was used up"
-                          : fmt::format("SIG{} ({})", sigabbrev_np(outcome.status),
-                                        sigdescr_np(outcome.status));
+                          : SignalText(outcome.status);
       return;
     case ChildOutcome::End::kCancelled:
     case ChildOutcome::End::kExited:

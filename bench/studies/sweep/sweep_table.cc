@@ -12,6 +12,7 @@
 
 #include "bench/studies/sweep/sweep.h"
 #include "bench/studies/sweep/sweep_axes.h"
+#include "harness/text/one_line.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -23,9 +24,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMs = 1e3;
 
+// For a terminal: networks may be names of files, and reasons are lines of a program.
 std::string TextOf(const Json& value) {
   if (value.is_null()) return "";
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? OneLine(value.get<std::string>()) : value.dump();
 }
 
 std::optional<double> NumberOf(const Json& value) {

@@ -67,7 +67,7 @@ struct ExactCounts : Tally {
   std::uint64_t openmp_slow_instructions = 0;      // `pause` while it waits, atomic ones
   int threads = 1;                                 // threads that contributed
   std::vector<std::uint64_t> thread_instructions;  // of each, without `openmp_instructions`
-  bool complete = false;          // false: the counts are lower bounds
+  bool complete = false;                           // false: the counts are lower bounds
   std::string incomplete_reason;  // what was not counted and where; empty if complete
 
   std::uint64_t branches_taken() const {

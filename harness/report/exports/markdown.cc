@@ -15,6 +15,7 @@
 #include "harness/report/exports/exported.h"
 #include "harness/report/opening.h"
 #include "harness/report/registry.h"
+#include "harness/results/groups.h"
 #include "harness/text/one_line.h"
 #include "harness/text/text.h"
 
@@ -83,9 +84,9 @@ std::vector<const Record*> Costliest(const Report& report) {
 std::string TableText(const Report& report) {
   const std::vector<const Record*> stages = Costliest(report);
   if (stages.empty()) return "";
-  const auto step = ExportedTime(report.step);
+  const auto step = ExportedTime(report.step) ? SecondsForShares(report) : std::nullopt;
   const auto share = [&step](double seconds) {
-    return PercentText(step ? std::optional(seconds / step->median) : std::nullopt);
+    return PercentText(step ? std::optional(seconds / *step) : std::nullopt);
   };
   std::string text = RowText({"stage", "pass", "share", "time", "GFLOP/s", "of peak", "status",
                               "implementation"}) +

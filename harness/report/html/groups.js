@@ -12,7 +12,7 @@ function groupsPicture(profile, view) {
   if (isNumber(profile.remainder_seconds)) {
     list.push({name: 'remainder', time: {median: profile.remainder_seconds}, remainder: true});
   }
-  const total = profile.step?.seconds?.median;
+  const total = profile.secondsForShares;
   const most = Math.max(...list.flatMap((g) => [g.time?.median ?? 0, g.time?.p90 ?? 0]));
   const draw = (root, marks, width) => {
     const narrow = width < 560;

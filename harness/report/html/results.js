@@ -45,11 +45,20 @@ function stageAt(columns, i) {
   return stage;
 }
 
+// As in the table on the terminal: of a DEGRADED step at most the sum of its stages.
+function secondsForShares({step, items}) {
+  const median = step?.seconds?.median;
+  if (step?.status !== 'DEGRADED' || !isNumber(median) || items.length === 0) return median;
+  if (items.some((stage) => !isNumber(stage.seconds))) return median;
+  return Math.min(median, items.reduce((sum, stage) => sum + stage.seconds, 0));
+}
+
 function readProfile(data) {
   const columns = data.stages;
   data.items = Array.from({length: columns.count}, (_, i) => stageAt(columns, i));
   data.subject = new Map(data.subject);
-  const total = data.step?.seconds?.median;
+  data.secondsForShares = secondsForShares(data);
+  const total = data.secondsForShares;
   for (const stage of data.items) {
     const known = isNumber(stage.seconds) && isNumber(total) && total > 0;
     stage.share = known ? stage.seconds / total : null;

@@ -201,6 +201,16 @@ TEST(LiveFoldTest, EqualPrimitivesOfTwoModulesAreTwoRows) {
 
 // A primitive in an operator is also in the operator's time; a row has the operator's name, without
 // what all nodes of the backward pass are called.
+// A oneDNN without ITT gives lines without tasks.
+TEST(LiveFoldTest, AnOperatorHasThePrimitivesOfLinesWithoutATask) {
+  LiveFold fold;
+  LiveRecord line = {};
+  line.kind = LIVE_LINE;
+  fold.Add({7, 7}, line, {LineOf("reorder", "0.25"), "head", "aten::mm"});
+  const LiveTrace live = fold.Finish();
+  EXPECT_NEAR(live.operators.at("aten::mm").primitive_seconds, 0.25e-3, 1e-9);
+}
+
 TEST(LiveFoldTest, AnOperatorHasItsTimeAndThatOfItsPrimitives) {
   LiveFold fold;
   const auto add = [&](std::uint64_t begin, std::uint64_t end, const char* name) {
