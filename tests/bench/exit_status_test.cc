@@ -124,14 +124,14 @@ TEST(BrokenPipeTest, AFileIsWrittenBeforeTheTable) {
   const std::string json = folder.path() / "o.json";
   for (const std::string command : {" networks", " machine", " compare a.json a.json"}) {
     if (command.starts_with(" compare")) {
-      ASSERT_EQ(RunShell("cd " + Quoted(folder.path().string()) + " && " + QuotedProgram() + kProfile +
-                         "--json a.json")
+      ASSERT_EQ(RunShell("cd " + Quoted(folder.path().string()) + " && " + QuotedProgram() +
+                         kProfile + "--json a.json")
                     .exit_status,
                 kExitGood);
     }
     std::filesystem::remove(json);
-    RunShell("cd " + Quoted(folder.path().string()) + "; " + QuotedProgram() + command + " --json " +
-             Quoted(json) + " | true");
+    RunShell("cd " + Quoted(folder.path().string()) + "; " + QuotedProgram() + command +
+             " --json " + Quoted(json) + " | true");
     EXPECT_TRUE(std::filesystem::exists(json)) << command;
   }
 }
