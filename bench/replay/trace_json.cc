@@ -18,8 +18,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // null for an empty text.
-Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 // The part after "attr-post-ops:"; empty if there is none.
 std::string PostOpsText(const TraceRow& row) {
   constexpr std::string_view kPostOps = "attr-post-ops:";

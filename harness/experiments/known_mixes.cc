@@ -14,6 +14,7 @@
 
 #include "harness/counters/clock.h"
 #include "harness/experiments/memory_experiment.h"
+#include "harness/machine/machine.h"
 
 namespace topdnn {
 
@@ -170,6 +171,13 @@ MixResult Run(const Mix& mix, int threads, const std::vector<Cache>& caches) {
   try {
     if (l2 == 0) throw RemapError("the size of L2 is not reported");
     const std::size_t own_bytes = mix.bytes == 0 ? l2 / 4 : mix.bytes;
+    // (the experiment copies the buffers)
+    const double needed = 2.0 * static_cast<double>(own_bytes) * threads;
+    const auto available = static_cast<double>(DescribeMachine().available_memory);
+    if (available > 0 && needed > available / 2) {
+      throw RemapError(fmt::format("its {:.0f} MiB are more than half of the {:.0f} MiB of memory",
+                                   needed / (1 << 20), available / (1 << 20)));
+    }
     Team large = team_on(own_bytes, own_bytes / kLine);
     // The chase visits as many pages in the truth as on its own memory: the experiment leaves the
     // addresses, so it leaves the waits for the TLB, too.

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -14,8 +15,6 @@
 namespace topdnn {
 namespace {
 
-enum class Register { kEax, kEbx, kEcx, kEdx };
-
 // A feature bit and where CPUID reports it (Intel SDM volume 2, CPUID; AMD APM volume 3,
 // appendix E).
 struct Feature {
@@ -23,28 +22,28 @@ struct Feature {
   std::string_view name;
   std::uint32_t leaf;
   std::uint32_t subleaf;
-  Register place;
+  std::uint32_t CpuidRegisters::*place;
   int bit;
 };
 
 constexpr std::array kFeatures = {
-    Feature{Isa::kSse2, "SSE2", 1, 0, Register::kEdx, 26},
-    Feature{Isa::kSse41, "SSE4.1", 1, 0, Register::kEcx, 19},
-    Feature{Isa::kAvx2, "AVX", 1, 0, Register::kEcx, 28},
-    Feature{Isa::kAvx2, "AVX2", 7, 0, Register::kEbx, 5},
-    Feature{Isa::kAvx2, "FMA", 1, 0, Register::kEcx, 12},
-    Feature{Isa::kAvx2, "F16C", 1, 0, Register::kEcx, 29},
-    Feature{Isa::kAvx512, "AVX512F", 7, 0, Register::kEbx, 16},
-    Feature{Isa::kAvx512, "AVX512DQ", 7, 0, Register::kEbx, 17},
-    Feature{Isa::kAvx512, "AVX512BW", 7, 0, Register::kEbx, 30},
-    Feature{Isa::kAvx512, "AVX512VL", 7, 0, Register::kEbx, 31},
-    Feature{Isa::kAvx512Vnni, "AVX512_VNNI", 7, 0, Register::kEcx, 11},
-    Feature{Isa::kAvx512Bf16, "AVX512_BF16", 7, 1, Register::kEax, 5},
-    Feature{Isa::kAvx512Fp16, "AVX512_FP16", 7, 0, Register::kEdx, 23},
-    Feature{Isa::kAmxInt8, "AMX-TILE", 7, 0, Register::kEdx, 24},
-    Feature{Isa::kAmxInt8, "AMX-INT8", 7, 0, Register::kEdx, 25},
-    Feature{Isa::kAmxBf16, "AMX-TILE", 7, 0, Register::kEdx, 24},
-    Feature{Isa::kAmxBf16, "AMX-BF16", 7, 0, Register::kEdx, 22},
+    Feature{Isa::kSse2, "SSE2", 1, 0, &CpuidRegisters::edx, 26},
+    Feature{Isa::kSse41, "SSE4.1", 1, 0, &CpuidRegisters::ecx, 19},
+    Feature{Isa::kAvx2, "AVX", 1, 0, &CpuidRegisters::ecx, 28},
+    Feature{Isa::kAvx2, "AVX2", 7, 0, &CpuidRegisters::ebx, 5},
+    Feature{Isa::kAvx2, "FMA", 1, 0, &CpuidRegisters::ecx, 12},
+    Feature{Isa::kAvx2, "F16C", 1, 0, &CpuidRegisters::ecx, 29},
+    Feature{Isa::kAvx512, "AVX512F", 7, 0, &CpuidRegisters::ebx, 16},
+    Feature{Isa::kAvx512, "AVX512DQ", 7, 0, &CpuidRegisters::ebx, 17},
+    Feature{Isa::kAvx512, "AVX512BW", 7, 0, &CpuidRegisters::ebx, 30},
+    Feature{Isa::kAvx512, "AVX512VL", 7, 0, &CpuidRegisters::ebx, 31},
+    Feature{Isa::kAvx512Vnni, "AVX512_VNNI", 7, 0, &CpuidRegisters::ecx, 11},
+    Feature{Isa::kAvx512Bf16, "AVX512_BF16", 7, 1, &CpuidRegisters::eax, 5},
+    Feature{Isa::kAvx512Fp16, "AVX512_FP16", 7, 0, &CpuidRegisters::edx, 23},
+    Feature{Isa::kAmxInt8, "AMX-TILE", 7, 0, &CpuidRegisters::edx, 24},
+    Feature{Isa::kAmxInt8, "AMX-INT8", 7, 0, &CpuidRegisters::edx, 25},
+    Feature{Isa::kAmxBf16, "AMX-TILE", 7, 0, &CpuidRegisters::edx, 24},
+    Feature{Isa::kAmxBf16, "AMX-BF16", 7, 0, &CpuidRegisters::edx, 22},
 };
 
 // The requirements of an ISA besides its own feature bits.
@@ -85,23 +84,7 @@ constexpr std::array kArmFeatures = {
 };
 
 bool Has(const CpuidLeaves& leaves, const Feature& feature) {
-  const CpuidRegisters r = leaves.Leaf(feature.leaf, feature.subleaf);
-  std::uint32_t value = 0;
-  switch (feature.place) {
-    case Register::kEax:
-      value = r.eax;
-      break;
-    case Register::kEbx:
-      value = r.ebx;
-      break;
-    case Register::kEcx:
-      value = r.ecx;
-      break;
-    case Register::kEdx:
-      value = r.edx;
-      break;
-  }
-  return (value >> feature.bit & 1) != 0;
+  return (leaves.Leaf(feature.leaf, feature.subleaf).*feature.place >> feature.bit & 1) != 0;
 }
 
 // Why an ISA is not usable, checking the CPU first; empty if it is usable.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <stdexcept>
 
 #include "harness/report/json.h"
@@ -23,12 +24,6 @@ Json NumbersJson(const std::vector<double>& values) {
   return json;
 }
 
-BoundedSeries SeriesOf(std::span<const double> values, std::size_t most_points) {
-  BoundedSeries series(most_points);
-  for (const double value : values) series.Add(value);
-  return series;
-}
-
 // There are counts of at most some tens of iterations, so all are kept.
 Json EventsJson(const StageSamples& samples, const std::vector<std::string>& events) {
   Json json = Json::object();
@@ -44,13 +39,13 @@ Json EventsJson(const StageSamples& samples, const std::vector<std::string>& eve
 
 Json StageJson(const StageSamples& samples, const std::vector<std::string>& events,
                std::size_t most_points) {
-  const BoundedSeries seconds = SeriesOf(samples.seconds, most_points);
-  const BoundedSeries warmup = SeriesOf(samples.warmup_seconds, most_points);
+  const SeriesPoints seconds = PointsOf(samples.seconds, most_points);
+  const SeriesPoints warmup = PointsOf(samples.warmup_seconds, most_points);
   return {{"name", samples.name},
-          {"warmup_seconds", NumbersJson(warmup.Points())},
-          {"warmup_values_per_point", warmup.values_per_point()},
-          {"seconds", NumbersJson(seconds.Points())},
-          {"values_per_point", seconds.values_per_point()},
+          {"warmup_seconds", NumbersJson(warmup.means)},
+          {"warmup_values_per_point", warmup.per_point},
+          {"seconds", NumbersJson(seconds.means)},
+          {"values_per_point", seconds.per_point},
           {"events", EventsJson(samples, events)}};
 }
 
@@ -78,29 +73,14 @@ std::optional<double> MeanOfGroup(const SequenceSamples& samples,
 
 }  // namespace
 
-BoundedSeries::BoundedSeries(std::size_t capacity) : capacity_(capacity) {
-  if (capacity < 2 || capacity % 2 != 0) {
-    throw std::invalid_argument("a bounded series needs an even number of points");
+SeriesPoints PointsOf(std::span<const double> values, std::size_t most) {
+  const std::size_t stride = std::max<std::size_t>(1, (values.size() + most - 1) / most);
+  SeriesPoints points{{}, static_cast<std::int64_t>(stride)};
+  for (std::size_t at = 0; at < values.size(); at += stride) {
+    const auto merged = values.subspan(at, std::min(stride, values.size() - at));
+    points.means.push_back(std::accumulate(merged.begin(), merged.end(), 0.0) /
+                           static_cast<double>(merged.size()));
   }
-  sums_.reserve(capacity);
-}
-
-void BoundedSeries::Add(double value) {
-  rest_ += value;
-  if (++in_rest_ < stride_) return;
-  sums_.push_back(rest_);
-  rest_ = 0;
-  in_rest_ = 0;
-  if (sums_.size() < capacity_) return;
-  for (std::size_t i = 0; i < capacity_ / 2; ++i) sums_[i] = sums_[2 * i] + sums_[2 * i + 1];
-  sums_.resize(capacity_ / 2);
-  stride_ *= 2;
-}
-
-std::vector<double> BoundedSeries::Points() const {
-  std::vector<double> points;
-  for (const double sum : sums_) points.push_back(sum / static_cast<double>(stride_));
-  if (in_rest_ > 0) points.push_back(rest_ / static_cast<double>(in_rest_));
   return points;
 }
 

@@ -18,26 +18,13 @@
 
 namespace topdnn {
 
-// A series of any length in a buffer of fixed length. When the buffer is full, neighbouring points
-// are merged into their mean; each point then represents twice as many values.
-class BoundedSeries {
- public:
-  // `capacity`: points, even and at least 2. Throws std::invalid_argument.
-  explicit BoundedSeries(std::size_t capacity);
-
-  void Add(double value);
-  // Each point is the mean of values_per_point() consecutive values; the last point is the mean of
-  // the rest.
-  std::vector<double> Points() const;
-  std::int64_t values_per_point() const { return stride_; }
-
- private:
-  std::vector<double> sums_;  // of stride_ values each
-  std::size_t capacity_;
-  std::int64_t stride_ = 1;
-  double rest_ = 0;  // of fewer
-  std::int64_t in_rest_ = 0;
+// The means of `per_point` consecutive values; the last point is the mean of the rest. `most`:
+// points, at least 1.
+struct SeriesPoints {
+  std::vector<double> means;
+  std::int64_t per_point = 1;
 };
+SeriesPoints PointsOf(std::span<const double> values, std::size_t most);
 
 // One group of stages in one phase.
 struct Phase {

@@ -12,10 +12,6 @@ namespace {
 
 using HotJson = nlohmann::ordered_json;
 
-HotJson ReasonJson(const std::string& reason) {
-  return reason.empty() ? HotJson(nullptr) : HotJson(reason);
-}
-
 HotJson BindingJson(const std::optional<HotBinding>& binding) {
   if (!binding) return nullptr;
   return {{"what", binding->what}, {"share", JsonNumber(binding->share)}};
@@ -43,7 +39,7 @@ HotJson LoopJson(const HotLoop& loop) {
           {"cycles", JsonNumber(loop.cycles)},
           {"units", UnitsJson(loop.units)},
           {"bound_by", BindingJson(loop.binding)},
-          {"bound_by_reason", ReasonJson(loop.binding_reason)},
+          {"bound_by_reason", TextOrNull(loop.binding_reason)},
           {"listing", loop.listing}};
 }
 
@@ -57,7 +53,7 @@ nlohmann::ordered_json ToJson(const HotLoops& hot) {
                   {"cycles", JsonNumber(hot.cycles)},
                   {"units", UnitsJson(hot.units)},
                   {"bound_by", BindingJson(hot.binding)},
-                  {"bound_by_reason", ReasonJson(hot.binding_reason)}};
+                  {"bound_by_reason", TextOrNull(hot.binding_reason)}};
   json["loops"] = HotJson::array();
   for (const HotLoop& loop : hot.loops) json["loops"].push_back(LoopJson(loop));
   return json;

@@ -50,8 +50,6 @@ Json NumbersJson(const Values& values) {
   return json;
 }
 
-Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 // KEY, KEY_basis and KEY_reason: the intervals of the nodes, the basis of each, and the reason if
 // there are none.
 void AddBounds(const std::string& key, const std::optional<TopdownBounds>& bounds,
@@ -315,6 +313,8 @@ Json ToJson(const Report& report) {
   if (!report.evolution.json().is_null()) json["evolution"] = report.evolution.json();
   return json;
 }
+
+Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 std::string JsonText(const Json& json) {
   // (nlohmann writes numbers that are not finite as null, for example in machine and subject)

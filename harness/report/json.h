@@ -32,6 +32,9 @@ nlohmann::ordered_json ToJson(const Record& record);
 // and "evolution" if the report has them}.
 nlohmann::ordered_json ToJson(const Report& report);
 
+// null for an empty text.
+nlohmann::ordered_json TextOrNull(const std::string& text);
+
 // Indented text with a newline at its end. Bytes that are not UTF-8 are replaced (U+FFFD).
 std::string JsonText(const nlohmann::ordered_json& json);
 

@@ -25,11 +25,6 @@ namespace {
 using Kind = Table::Kind;
 using Cell = Table::Cell;
 
-std::optional<double> MedianOf(const Record& record) {
-  if (record.status == Status::kFailed || !record.seconds) return std::nullopt;
-  return record.seconds->median;
-}
-
 std::optional<double> Ratio(std::optional<double> part, std::optional<double> whole) {
   if (!part || !whole || !(*whole > 0)) return std::nullopt;
   return *part / *whole;
@@ -66,7 +61,7 @@ Cell OfStage(const Row& row, const Function& function) {
 // One of the times of a stage; absent if the stage failed.
 Cell TimeOf(const Row& row, double Summary::*time) {
   return OfStage(row, [time](const Record& stage) {
-    return MedianOf(stage) ? std::optional((*stage.seconds).*time) : std::nullopt;
+    return stage.Median() ? std::optional((*stage.seconds).*time) : std::nullopt;
   });
 }
 
@@ -171,7 +166,8 @@ struct SortKey {
 };
 
 constexpr std::array kSortKeys = {
-    SortKey{"time", MedianOf}, SortKey{"share", MedianOf},
+    SortKey{"time", [](const Record& stage) { return stage.Median(); }},
+    SortKey{"share", [](const Record& stage) { return stage.Median(); }},
     SortKey{"peak", [](const Record& stage) { return stage.PeakFraction(); }},
     SortKey{"name", nullptr}};
 
@@ -258,7 +254,7 @@ std::vector<const StageColumn*> ChosenColumns(const Report& report,
 Row RestRow(std::span<const Record* const> rest, std::optional<double> step) {
   std::optional<double> seconds = 0;
   for (const Record* stage : rest) {
-    const std::optional<double> median = MedianOf(*stage);
+    const std::optional<double> median = stage->Median();
     seconds = seconds && median ? std::optional(*seconds + *median) : std::nullopt;
   }
   return {.name = "all others",
@@ -305,7 +301,7 @@ std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& opt
   const std::optional<double> step = SecondsForShares(report);
   double longest = 0;
   for (const Record& stage : report.stages) {
-    longest = std::max(longest, MedianOf(stage).value_or(0));
+    longest = std::max(longest, stage.Median().value_or(0));
   }
   const std::vector<const Record*> stages = SortedStages(report, OrderOf(options));
   const std::size_t shown = std::min(options.top.value_or(stages.size()), stages.size());
@@ -313,7 +309,7 @@ std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& opt
   std::vector<Row> rows;
   for (std::size_t i = 0; i < shown; ++i) {
     const Record& stage = *stages[i];
-    const std::optional<double> median = MedianOf(stage);
+    const std::optional<double> median = stage.Median();
     rows.push_back({.name = stage.name,
                     .pass = WordsOf(stage.pass),
                     .share = Ratio(median, step),
@@ -347,7 +343,7 @@ std::vector<Row> RowsOfGroups(const Report& report) {
                     .bar = share.value_or(0)});
   }
   // (of a disturbed step, the remainder is time of other programs)
-  if (report.remainder_seconds && step == MedianOf(report.step)) {
+  if (report.remainder_seconds && step == report.step.Median()) {
     rows.push_back(RemainderRow(*report.remainder_seconds, step));
   }
   return rows;

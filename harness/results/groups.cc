@@ -10,11 +10,6 @@ namespace topdnn {
 
 namespace {
 
-std::optional<double> MedianOf(const Record& record) {
-  if (record.status == Status::kFailed || !record.seconds) return std::nullopt;
-  return record.seconds->median;
-}
-
 std::optional<double> Plus(std::optional<double> a, std::optional<double> b) {
   return a && b ? std::optional(*a + *b) : std::nullopt;
 }
@@ -61,7 +56,7 @@ GroupSummary Summed(const std::string& name, std::span<const StageSamples> sampl
     if (group.stages == 0) ceiling = own;
     if (ceiling != own) ceiling = 0;
     ++group.stages;
-    group.seconds = Plus(group.seconds, MedianOf(stage));
+    group.seconds = Plus(group.seconds, stage.Median());
     flops = Plus(flops, stage.flops);
     flops_for_ceiling = Plus(flops_for_ceiling, stage.FlopsForCeiling());
   }
@@ -108,7 +103,7 @@ void AddGroups(std::span<const StageSamples> samples, Report& report) {
     if (std::find(names.begin(), names.end(), group) == names.end()) names.push_back(group);
   }
   report.groups.clear();
-  report.remainder_seconds = MedianOf(report.step);
+  report.remainder_seconds = report.step.Median();
   for (const std::string& name : names) {
     GroupSummary group = Summed(name, samples, report);
     if (group.stages == 0) continue;
@@ -119,7 +114,7 @@ void AddGroups(std::span<const StageSamples> samples, Report& report) {
     report.groups.push_back(std::move(group));
   }
   // A remainder below the rounding error of the sums is 0.
-  const double step = MedianOf(report.step).value_or(0);
+  const double step = report.step.Median().value_or(0);
   if (report.remainder_seconds && std::abs(*report.remainder_seconds) < 1e-9 * step) {
     report.remainder_seconds = 0;
   }

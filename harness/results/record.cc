@@ -6,22 +6,25 @@
 
 namespace topdnn {
 
+std::optional<double> Record::Median() const {
+  if (status == Status::kFailed || !seconds) return std::nullopt;
+  return seconds->median;
+}
+
+std::optional<double> Record::Event(std::string_view event) const {
+  const auto found = events.find(std::string(event));
+  return found == events.end() ? std::nullopt : found->second;
+}
+
 std::optional<double> Record::Gflops() const {
-  // A failed record may still contain its samples, but they give no figures.
-  if (status == Status::kFailed || !seconds || !flops || !(seconds->median > 0)) {
-    return std::nullopt;
-  }
+  if (!flops || !(Median() > 0)) return std::nullopt;
   return *flops / seconds->median * 1e-9;
 }
 
 std::optional<double> Record::DramBytesPerSecond() const {
-  const auto read = events.find(std::string(kDramReadEvent));
-  const auto written = events.find(std::string(kDramWriteEvent));
-  if (read == events.end() || written == events.end() || !read->second || !written->second ||
-      status == Status::kFailed || !seconds || !(seconds->median > 0)) {
-    return std::nullopt;
-  }
-  return (*read->second + *written->second) / seconds->median;
+  const auto read = Event(kDramReadEvent), written = Event(kDramWriteEvent);
+  if (!read || !written || !(Median() > 0)) return std::nullopt;
+  return (*read + *written) / seconds->median;
 }
 
 std::optional<double> Record::FlopsForCeiling() const {

@@ -100,6 +100,10 @@ struct Record {
   std::optional<HotLoops> hot;
   std::string hot_reason;  // why there are no loops, if they were asked for; or empty
 
+  // The median time. A failed record may still contain its samples, but they give no figures.
+  std::optional<double> Median() const;
+  // The mean count of an event; absent if it was not counted.
+  std::optional<double> Event(std::string_view event) const;
   // FLOPs as defined over the median time, in 1e9 per second; absent if either is.
   std::optional<double> Gflops() const;
   // The FLOPs to compare with the ceiling: as defined, or as counted if fewer were executed

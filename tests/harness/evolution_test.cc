@@ -8,24 +8,15 @@
 namespace topdnn {
 namespace {
 
-TEST(BoundedSeriesTest, MergesNeighboursAndKeepsTheMean) {
-  BoundedSeries series(4);
-  for (int i = 0; i < 3; ++i) series.Add(i);
-  EXPECT_EQ(series.Points(), (std::vector<double>{0, 1, 2}));
-  EXPECT_EQ(series.values_per_point(), 1);
-  for (int i = 3; i < 11; ++i) series.Add(i);
-  EXPECT_EQ(series.values_per_point(), 4);
-  EXPECT_EQ(series.Points(), (std::vector<double>{1.5, 5.5, 9}));  // 0-3, 4-7, and 8-10
-  EXPECT_THROW(BoundedSeries(3), std::invalid_argument);
-}
-
-TEST(BoundedSeriesTest, NeverGrowsBeyondItsCapacity) {
-  BoundedSeries series(8);
-  for (int i = 0; i < 100'000; ++i) {
-    series.Add(1);
-    ASSERT_LE(series.Points().size(), 8u);
-  }
-  for (const double point : series.Points()) EXPECT_EQ(point, 1);
+TEST(SeriesPointsTest, AreMeansOfNeighboursAndOfTheRest) {
+  std::vector<double> values = {0, 1, 2};
+  EXPECT_EQ(PointsOf(values, 4).means, values);
+  EXPECT_EQ(PointsOf(values, 4).per_point, 1);
+  for (int i = 3; i < 11; ++i) values.push_back(i);
+  const SeriesPoints points = PointsOf(values, 4);
+  EXPECT_EQ(points.per_point, 3);
+  EXPECT_EQ(points.means, (std::vector<double>{1, 4, 7, 9.5}));  // 0-2, 3-5, 6-8, and 9-10
+  EXPECT_TRUE(PointsOf({}, 4).means.empty());
 }
 
 SequenceSamples ExampleSamples() {

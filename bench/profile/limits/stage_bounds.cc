@@ -42,9 +42,9 @@ Surroundings SurroundingsOf(const BoundsMachine& machine) {
 std::optional<double> LoadedAndStored(const Record& record) {
   double sum = 0;
   for (const char* event : {"exact/load_bytes", "exact/store_bytes"}) {
-    const auto found = record.events.find(event);
-    if (found == record.events.end() || !found->second) return std::nullopt;
-    sum += *found->second;
+    const auto count = record.Event(event);
+    if (!count) return std::nullopt;
+    sum += *count;
   }
   return sum;
 }

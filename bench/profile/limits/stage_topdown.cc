@@ -15,11 +15,6 @@ namespace topdnn {
 
 namespace {
 
-std::optional<double> ValueOf(const Record& record, const std::string& event) {
-  const auto found = record.events.find(event);
-  return found == record.events.end() ? std::nullopt : found->second;
-}
-
 bool AnyEventOf(const TopdownTable& table, const SequenceSamples& samples) {
   return std::any_of(table.events.begin(), table.events.end(), [&](const TopdownEvent& event) {
     return std::find(samples.events.begin(), samples.events.end(), event.name) !=
@@ -33,7 +28,7 @@ std::optional<double> CountedFlops(const TopdownTable& table, const Record& reco
   std::optional<double> flops;
   for (const ExtraEvent& extra : table.extras) {
     if (extra.flops == 0) continue;
-    const std::optional<double> count = ValueOf(record, extra.event.name);
+    const std::optional<double> count = record.Event(extra.event.name);
     if (!count) return std::nullopt;
     flops = flops.value_or(0) + *count * extra.flops;
   }
@@ -70,14 +65,14 @@ std::map<std::string, double, std::less<>> CountsOfOnePass(const Record& record,
     const std::string& name = samples.events[e];
     const std::size_t mark = name.find('#');
     if (mark == std::string::npos || ElsewhereOf(name)) continue;
-    const auto first = ValueOf(record, name.substr(0, mark));
-    const auto again = ValueOf(record, name);
+    const auto first = record.Event(name.substr(0, mark));
+    const auto again = record.Event(name);
     if (first && again && *again > 0) factors[samples.event_passes[e]] = *first / *again;
   }
   std::map<std::string, double, std::less<>> counts;
   for (std::size_t e = 0; e < samples.events.size(); ++e) {
     const std::string& name = samples.events[e];
-    const auto value = ValueOf(record, name);
+    const auto value = record.Event(name);
     if (!value || name.find('#') != std::string::npos) continue;
     const auto factor = factors.find(samples.event_passes[e]);
     counts[name] = *value * (factor == factors.end() ? 1.0 : factor->second);

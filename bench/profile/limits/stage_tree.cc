@@ -40,14 +40,13 @@ CoreTime ClockOf(const BoundsMachine& machine, const Record& record) {
 Interval BeyondL1(const CoreResult& core, const Record& record, double hertz) {
   if (IsHot(record)) return core.beyond_l1;
   const Interval time = TimeOf(record);
-  const auto code = record.events.find("exact/code_bytes");
-  const bool known = code != record.events.end() && code->second && hertz > 0;
+  const auto code = record.Event("exact/code_bytes");
   // Waiting for threads is in the time of the call, but not in that of the core. It differs from
   // call to call.
   constexpr double kWaitingVaries = 0.5;
   const double waits = core.waiting_seconds;
   const double repeated = core.beyond_l1.low * std::min(1.0, core.translated_seconds / time.high);
-  const double cold = known ? ColdCodeSeconds(*code->second, hertz) : time.low;
+  const double cold = code && hertz > 0 ? ColdCodeSeconds(*code, hertz) : time.low;
   const double least_core = core.core_seconds.low + (1 - kWaitingVaries) * waits;
   const double most_core = core.core_seconds.high + (1 + kWaitingVaries) * waits;
   const double low = std::max(repeated, 1 - (most_core + cold) / time.low);

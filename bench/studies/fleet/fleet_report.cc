@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/studies/results/result_file.h"
+#include "harness/report/json.h"
 #include "harness/text/one_line.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
@@ -16,8 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Kind = Table::Kind;
-
-Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 std::string StateOf(const FleetTask& task) {
   return task.slurm.job == 0 ? "unknown" : task.slurm.state;

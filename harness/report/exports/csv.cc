@@ -95,8 +95,7 @@ std::string Row(const Record& stage, const Columns& columns) {
                                      Number(stage.PeakFraction()),
                                      Number(stage.running_fraction)};
   for (const std::string& name : columns.events) {
-    const auto event = stage.events.find(name);
-    fields.push_back(event == stage.events.end() ? "" : Number(event->second));
+    fields.push_back(Number(stage.Event(name)));
   }
   for (const std::string& name : columns.topdown) {
     std::optional<double> value;

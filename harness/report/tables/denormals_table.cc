@@ -36,12 +36,10 @@ std::string SmallPercent(const std::optional<double>& share) {
 void AddDenormalsRow(const Record& record, Table& table) {
   if (!record.denormals_experiment) return;
   const DenormalsResult& result = *record.denormals_experiment;
-  table.Add({record.name, WordsOf(record.pass),
-             record.seconds ? std::optional(record.seconds->median) : std::nullopt,
-             LargestShare(result, "values"), LargestShare(result, "weights"),
-             LargestShare(result, "gradients"), LargestShare(result, "result"),
-             result.factor ? FactorInterval(*result.factor) : "", SmallPercent(result.changed),
-             SmallPercent(result.largest_change)});
+  table.Add({record.name, WordsOf(record.pass), record.Median(), LargestShare(result, "values"),
+             LargestShare(result, "weights"), LargestShare(result, "gradients"),
+             LargestShare(result, "result"), result.factor ? FactorInterval(*result.factor) : "",
+             SmallPercent(result.changed), SmallPercent(result.largest_change)});
 }
 
 }  // namespace

@@ -11,18 +11,9 @@
 
 namespace topdnn {
 
-namespace {
-
-std::optional<double> EventOf(const Record& record, std::string_view event) {
-  const auto found = record.events.find(std::string(event));
-  return found == record.events.end() ? std::nullopt : found->second;
-}
-
-}  // namespace
-
 std::string DramTableText(const Report& report, const Style& style) {
   const auto counted = [](const Record& record) {
-    return EventOf(record, kDramReadEvent) || EventOf(record, kDramWriteEvent);
+    return record.Event(kDramReadEvent) || record.Event(kDramWriteEvent);
   };
   if (std::none_of(report.stages.begin(), report.stages.end(), counted)) return "";
   constexpr Table::Kind kFigure = Table::Kind::kFigure;
@@ -33,8 +24,8 @@ std::string DramTableText(const Report& report, const Style& style) {
                {.name = "least", .kind = kFigure, .unit = "MB"},
                {.name = "GB/s", .kind = kFigure}});
   const auto add = [&table](const Record& record, const std::string& name) {
-    table.Add({name, WordsOf(record.pass), Scaled(EventOf(record, kDramReadEvent), 1e-6),
-               Scaled(EventOf(record, kDramWriteEvent), 1e-6), Scaled(record.bytes, 1e-6),
+    table.Add({name, WordsOf(record.pass), Scaled(record.Event(kDramReadEvent), 1e-6),
+               Scaled(record.Event(kDramWriteEvent), 1e-6), Scaled(record.bytes, 1e-6),
                Scaled(record.DramBytesPerSecond(), 1e-9)});
   };
   for (const Record& stage : report.stages) add(stage, stage.name);

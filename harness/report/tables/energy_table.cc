@@ -16,17 +16,12 @@ namespace topdnn {
 
 namespace {
 
-std::optional<double> JoulesOf(const Record& record, std::string_view event) {
-  const auto found = record.events.find(std::string(event));
-  return found == record.events.end() ? std::nullopt : found->second;
-}
-
 // The packages and the memory; of a machine with a meter, what the meter read.
 std::optional<double> Joules(const Record& record) {
-  if (const auto meter = JoulesOf(record, kMeterEvent)) return meter;
-  const auto package = JoulesOf(record, "energy/package");
+  if (const auto meter = record.Event(kMeterEvent)) return meter;
+  const auto package = record.Event("energy/package");
   if (!package) return std::nullopt;
-  return *package + JoulesOf(record, "energy/dram").value_or(0);
+  return *package + record.Event("energy/dram").value_or(0);
 }
 
 std::optional<double> Quotient(std::optional<double> a, std::optional<double> b) {
@@ -63,10 +58,8 @@ std::string EnergyTableText(const Report& report, const Style& style) {
   const auto add = [&table](const Record& record, const std::string& name) {
     const auto joules = Joules(record);
     if (!joules) return;
-    const std::optional<double> seconds =
-        record.seconds ? std::optional(record.seconds->median) : std::nullopt;
-    table.Add({name, WordsOf(record.pass), joules, JoulesOf(record, "energy/idle"),
-               Quotient(joules, seconds), Scaled(Quotient(record.flops, joules), 1e-9)});
+    table.Add({name, WordsOf(record.pass), joules, record.Event("energy/idle"),
+               Quotient(joules, record.Median()), Scaled(Quotient(record.flops, joules), 1e-9)});
   };
   for (const Record& stage : report.stages) add(stage, stage.name);
   add(report.step, "step");

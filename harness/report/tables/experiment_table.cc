@@ -54,12 +54,11 @@ void AddRow(const Record& record, const std::string& name, Table& table) {
   if (!record.topdown_experiment) return;
   const TopdownBounds& split = *record.topdown_experiment;
   const Bound* memory = FindBound(split, "Memory_Bound");
-  table.Add({name, WordsOf(record.pass),
-             record.seconds ? std::optional(record.seconds->median) : std::nullopt,
-             NodeText(memory), PmuText(record), ApartText(record, *memory),
-             NodeText(FindBound(split, "L3_Bound")), NodeText(FindBound(split, "DRAM_Bound")),
-             NodeText(FindBound(split, "Retiring")), NodeText(FindBound(split, "Core_Bound")),
-             NodeText(FindBound(split, "Rest")), SpeedupWithout(memory->high)});
+  table.Add({name, WordsOf(record.pass), record.Median(), NodeText(memory), PmuText(record),
+             ApartText(record, *memory), NodeText(FindBound(split, "L3_Bound")),
+             NodeText(FindBound(split, "DRAM_Bound")), NodeText(FindBound(split, "Retiring")),
+             NodeText(FindBound(split, "Core_Bound")), NodeText(FindBound(split, "Rest")),
+             SpeedupWithout(memory->high)});
 }
 
 // The time that memory costs, at least.

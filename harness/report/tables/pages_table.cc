@@ -29,9 +29,8 @@ std::string FactorOn(const PagesResult& result, const std::string& kind) {
 void AddPagesRow(const Record& record, const std::optional<double>& reach, Table& table) {
   if (!record.pages_experiment) return;
   const PagesResult& result = *record.pages_experiment;
-  table.Add({record.name, WordsOf(record.pass),
-             record.seconds ? std::optional(record.seconds->median) : std::nullopt,
-             MibText(result.bytes), reach ? fmt::format("{:.2f}", result.bytes / *reach) : "",
+  table.Add({record.name, WordsOf(record.pass), record.Median(), MibText(result.bytes),
+             reach ? fmt::format("{:.2f}", result.bytes / *reach) : "",
              FactorOn(result, "transparent"), FactorOn(result, "reserved")});
 }
 

@@ -67,9 +67,7 @@ const BandwidthResult* Find(const Record& record, const std::string& resource) {
 
 void AddSensitivity(const Record& record, Table& table) {
   if (record.bandwidth_experiment.empty()) return;
-  std::vector<Table::Cell> row = {
-      record.name, WordsOf(record.pass),
-      record.seconds ? std::optional(record.seconds->median) : std::nullopt};
+  std::vector<Table::Cell> row = {record.name, WordsOf(record.pass), record.Median()};
   for (const char* resource : {"llc", "dram"}) {
     const BandwidthResult* result = Find(record, resource);
     row.emplace_back(result == nullptr ? "" : FactorInterval(result->slowdown));
@@ -81,9 +79,8 @@ void AddSensitivity(const Record& record, Table& table) {
 void AddCore(const Record& record, Table& table) {
   if (!record.core_experiment) return;
   const CoreResult& result = *record.core_experiment;
-  table.Add({record.name, WordsOf(record.pass),
-             record.seconds ? std::optional(record.seconds->median) : std::nullopt,
-             result.native_seconds, result.redirected_seconds, PercentText(result.beyond_l1)});
+  table.Add({record.name, WordsOf(record.pass), record.Median(), result.native_seconds,
+             result.redirected_seconds, PercentText(result.beyond_l1)});
 }
 
 }  // namespace
