@@ -260,5 +260,19 @@ TEST(LoggedRowsTest, WhatIsNotKnownHasAReason) {
               HasSubstr("more dimensions"));
 }
 
+// The mask of a bias says which dimensions it has: 2 for one number a column, 3 for one a result.
+TEST(LoggedRowsTest, ABiasHasTheDimensionsOfItsMask) {
+  const auto bias_of = [](const std::string& mask) {
+    const TracedProblem traced = ProblemOfFields(
+        "matmul,x,undef,src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 bia_f32::blocked:ab:f0" +
+        mask + " dst_f32::blocked:ab:f0,attr-post-ops:eltwise_tanh ,,4x8:8x16");
+    return traced.op->Find(traced.execution, Arg::kBias).value().shape;
+  };
+  EXPECT_EQ(bias_of(""), (Shape{1, 16}));
+  EXPECT_EQ(bias_of("_mask2"), (Shape{1, 16}));
+  EXPECT_EQ(bias_of("_mask1"), (Shape{4, 1}));
+  EXPECT_EQ(bias_of("_mask3"), (Shape{4, 16}));
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -285,6 +285,14 @@ INSTANTIATE_TEST_SUITE_P(
                        "matmul,x,undef,src" + kMatrixFields + "wei_f32::blocked:BA16a64b:f0 dst" +
                            kMatrixFields + ",,,8x64:64x10:8x10",
                        "row-major matrices"},
+        TranslatedCase{"SoftmaxOfTwoTypes",
+                       "softmax_v2,x,forward_inference,src" + kMatrixFields +
+                           "dst_u8::blocked:ab:f0,,alg:softmax_accurate axis:1,64x100",
+                       "tensors of one type, not dst in u8"},
+        TranslatedCase{"LayerNormalizationOfTwoTypes",
+                       "layer_normalization,x,forward_inference,src_f32::blocked:abc:f0 "
+                       "dst_s8::blocked:acb:f0,,flags:,2x8x16",
+                       "of one type and layout"},
         TranslatedCase{"MatmulBias",
                        "matmul,x,undef,src" + kMatrixFields + "wei" + kMatrixFields +
                            "bia_f32::blocked:ab:f0_mask2 dst" + kMatrixFields +
