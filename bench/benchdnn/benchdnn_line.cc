@@ -168,7 +168,8 @@ class LineWriter {
   }
 
   void WriteMatmul() {
-    if (Find({"bia"}) != nullptr) throw NotTranslated("the log does not say what its bias covers");
+    if (Find({"bia"}) != nullptr)
+      throw NotTranslated("a matmul with a bias is not written for benchdnn");
     const TracedTensor& src = Get({"src"});
     const TracedTensor& weights = Get({"wei"});
     const TracedTensor& dst = Get({"dst"});

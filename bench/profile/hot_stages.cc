@@ -40,8 +40,9 @@ RegionBlocks CountBlocks(Action region) {
   const ExactCounts counts = ExactCounter::Count(region.function, region.context, &counted.blocks);
   if (!counts.complete) {
     counted.reason = counts.incomplete_reason;
-  } else if (ReadExecutedCode(counted.blocks).executed !=
+  } else if (ReadExecutedCode(counted.blocks).executed <
              counts.instructions - counts.openmp_instructions) {
+    // (a block that a signal interrupted counts as a whole there)
     counted.reason = "code that ran is not in memory any more, or has changed";
   }
   return counted;

@@ -17,14 +17,15 @@ namespace topdnn {
 
 namespace {
 
-std::vector<MeterReading> ReadMeter(const std::string& file) {
+// `grows`: the meter may be writing the last line.
+std::vector<MeterReading> ReadMeter(const std::string& file, bool grows) {
   constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   try {
     std::string text = ReadInputFile(
         file, {.most_bytes = kMostBytes, .smaller = "record for a shorter time"},
         [&file](const std::string& why) { throw MeterError(fmt::format("{}: {}", file, why)); });
-    // The meter may be writing the last line.
-    if (const std::size_t end = text.rfind('\n'); end != std::string::npos) text.resize(end + 1);
+    const std::size_t end = text.rfind('\n');
+    if (grows && end != std::string::npos) text.resize(end + 1);
     return ParseMeterCsv(text, file);
   } catch (const MeterError& error) {
     throw UsageError(fmt::format("--energy {}", error.what()));
@@ -40,7 +41,7 @@ void CheckMeterFile(const std::string& file) {
         "--energy {}: is a pipe, which can be read only once; name the file that the meter writes",
         file));
   }
-  ReadMeter(file);
+  ReadMeter(file, /*grows=*/false);
 }
 
 void AddMeterEnergy(const std::string& file, const MeasuredClock& clock, double patience,
@@ -56,10 +57,10 @@ void AddMeterEnergy(const std::string& file, const MeasuredClock& clock, double 
   std::vector<MeterReading> readings;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience);
   try {
-    readings = ReadMeter(file);
+    readings = ReadMeter(file, /*grows=*/true);
     while (readings.back().time < clock.to && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      readings = ReadMeter(file);
+      readings = ReadMeter(file, /*grows=*/true);
     }
   } catch (const UsageError& error) {  // the profile is complete without it
     report.notes.push_back({.text = error.what(), .main = true});

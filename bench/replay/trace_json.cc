@@ -17,7 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// null for an empty text.
 // The part after "attr-post-ops:"; empty if there is none.
 std::string PostOpsText(const TraceRow& row) {
   constexpr std::string_view kPostOps = "attr-post-ops:";

@@ -67,6 +67,7 @@ bool RegisterContext(Context* c) noexcept {
 }
 
 void ForgetContexts() noexcept {
+  for (auto& context : contexts) context = nullptr;
   context_count = 0;
   stopper = nullptr;
 }

@@ -206,7 +206,7 @@ void RunTeamCall(void* argument) {
   } else {
     RunTranslated(c, AddressOf(call.function), AddressOf(call.data));
   }
-  FoldTiles(c);  // with this thread's configuration of tiles
+  if (CurrentTranslation().counts) FoldTiles(c);  // with this thread's configuration of tiles
   CurrentContext() = nullptr;
 }
 

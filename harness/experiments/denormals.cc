@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -98,13 +99,14 @@ std::vector<pid_t> ThreadsOfThisProcess() {
   return threads;
 }
 
-bool Blocks(pid_t thread, int signal) {
+// Absent: the thread has ended.
+std::optional<bool> Blocks(pid_t thread, int signal) {
   std::ifstream status(fmt::format("/proc/self/task/{}/status", thread));
   for (std::string line; std::getline(status, line);) {
     if (!line.starts_with("SigBlk:")) continue;
     return (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1) != 0;
   }
-  return true;  // the thread has ended
+  return std::nullopt;
 }
 
 bool Send(pid_t thread, Request& request) {
@@ -121,6 +123,15 @@ bool Send(pid_t thread, Request& request) {
 template <typename RequestFor>
 std::map<pid_t, std::uint32_t> AskThreads(const RequestFor& fill) {
   constexpr auto kPatience = std::chrono::seconds(10);
+  std::vector<pid_t> threads;
+  for (const pid_t thread : ThreadsOfThisProcess()) {
+    const std::optional<bool> blocks = Blocks(thread, SIGURG);
+    if (blocks.value_or(false)) {
+      throw ExperimentError(fmt::format(
+          "thread {} blocks the signal SIGURG, so its denormals cannot be switched", thread));
+    }
+    if (blocks) threads.push_back(thread);
+  }
   struct sigaction ours = {};
   struct sigaction before = {};
   ours.sa_sigaction = OnSignal;
@@ -128,11 +139,7 @@ std::map<pid_t, std::uint32_t> AskThreads(const RequestFor& fill) {
   sigfillset(&ours.sa_mask);
   sigaction(SIGURG, &ours, &before);
   std::map<pid_t, std::unique_ptr<Request>> sent;
-  for (const pid_t thread : ThreadsOfThisProcess()) {
-    if (Blocks(thread, SIGURG)) {
-      throw ExperimentError(fmt::format(
-          "thread {} blocks the signal SIGURG, so its denormals cannot be switched", thread));
-    }
+  for (const pid_t thread : threads) {
     auto request = std::make_unique<Request>();
     fill(thread, *request);
     if (Send(thread, *request)) sent[thread] = std::move(request);

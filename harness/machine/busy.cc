@@ -47,10 +47,13 @@ std::optional<CpuAccounts::Process> ParseProcessStat(std::string_view stat) {
   std::uint64_t user = 0;
   std::uint64_t system = 0;
   if (!(columns >> user >> system)) return std::nullopt;
-  constexpr int kBeforeProcessor = 23;  // from the system time on
+  constexpr int kBeforeThreads = 4, kBeforeProcessor = 18;
+  for (int i = 0; i < kBeforeThreads; ++i) columns >> skipped;
+  int threads = 0, cpu = -1;
+  columns >> threads;
   for (int i = 0; i < kBeforeProcessor; ++i) columns >> skipped;
-  int cpu = -1;
-  if (!(columns >> cpu)) cpu = -1;
+  // (of several threads, it is the first one's)
+  if (!(columns >> cpu) || threads != 1) cpu = -1;
   return CpuAccounts::Process{.name = std::string(stat.substr(open + 1, close - open - 1)),
                               .ticks = user + system,
                               .cpu = cpu};

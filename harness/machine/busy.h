@@ -21,7 +21,7 @@ struct CpuAccounts {
   struct Process {
     std::string name;
     std::uint64_t ticks = 0;
-    int cpu = -1;            // on which it ran last
+    int cpu = -1;            // on which its only thread ran last; -1: not known
     bool elsewhere = false;  // that CPU is none of those in question
     bool operator==(const Process&) const = default;
   };

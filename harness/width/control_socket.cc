@@ -123,7 +123,7 @@ void ControlSocket::RemoveFile() const {
 void ControlSocket::AddTo(std::vector<pollfd>& waits) {
   // Beyond the rate, no descriptor wakes the thread before the next period.
   if (served_ >= kMostPackets && Clock::now() - window_ < kRatePeriod) return;
-  waits.push_back({listening_, POLLIN, 0});
+  if (Clock::now() >= accept_after_) waits.push_back({listening_, POLLIN, 0});
   for (const int client : clients_) waits.push_back({client, POLLIN, 0});
 }
 
@@ -163,10 +163,9 @@ void ControlSocket::Accept() {
   for (;;) {
     const int client = accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (client < 0) {
-      // Without descriptors the connection stays pending: the next look is in the next window.
+      // Without descriptors the connection stays pending, and poll would return at once.
       if (errno == EAGAIN || errno == EINTR) return;
-      window_ = Clock::now();
-      served_ = kMostPackets;
+      accept_after_ = Clock::now() + kRatePeriod;
       return;
     }
     const bool within_rate = WithinRate();

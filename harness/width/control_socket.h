@@ -57,8 +57,9 @@ class ControlSocket final : public WidthSource {
   ino_t inode_ = 0;
   std::vector<int> clients_;
   std::array<char, kMaxControlPacket + 1> packet_;
-  Clock::time_point window_;  // the start of this period of the rate
-  int served_ = 0;            // packets in it
+  Clock::time_point accept_after_;  // of a failed accept
+  Clock::time_point window_;        // the start of this period of the rate
+  int served_ = 0;                  // packets in it
 };
 
 }  // namespace topdnn

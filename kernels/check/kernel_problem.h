@@ -41,7 +41,8 @@ class KernelProblem {
   const std::vector<Expected>& expected() const { return expected_; }
   // The magnitude of the terms of a result: the largest entry that the reference computes from the
   // absolute values of the inputs. Rounding errors of a sum are relative to it, because terms may
-  // cancel. 0 if the result is no sum. Slow.
+  // cancel. What a forward pass writes to the workspace keeps its signs. 0 if the result is no sum
+  // or of whole numbers. Slow.
   double MagnitudeOf(Arg arg) const;
 
   // Upper bound of the bytes for the values and for the memory of one kernel.

@@ -243,16 +243,17 @@ void RequireNumbers(const KernelProblem& problem, const PluginKernel& kernel,
         values[static_cast<std::size_t>(expected.elements[i])] = 0;  // the comparison judges it
       }
     }
+    const auto wrong = std::count_if(values.begin(), values.end(),
+                                     [](double value) { return !std::isfinite(value); });
+    if (wrong > 0) {
+      throw KernelFailed(fmt::format("run leaves {} of {} elements of {} unwritten or not finite",
+                                     wrong, values.size(), NameOf(operand.arg)));
+    }
     if (!HasZeroPadding(operand.desc, memory.at(operand.arg))) {
       throw KernelFailed(
           fmt::format("run leaves values in the padding of {}, layout {}: write zeros there",
                       NameOf(operand.arg), operand.desc.layout.tag()));
     }
-    const auto wrong = std::count_if(values.begin(), values.end(),
-                                     [](double value) { return !std::isfinite(value); });
-    if (wrong == 0) continue;
-    throw KernelFailed(fmt::format("run leaves {} of {} elements of {} unwritten or not finite",
-                                   wrong, values.size(), NameOf(operand.arg)));
   }
 }
 

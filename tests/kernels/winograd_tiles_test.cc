@@ -98,7 +98,7 @@ TEST(WinogradTilesTest, TheGradientNeedsNoCertainNumberOfThreads) {
   run.SetInputs(inputs);
   run.Run();
   run.SetInputs({{Arg::kSrc, std::vector<double>(inputs.at(Arg::kSrc).size(), 0.0)}});
-  run.RunAgain();  // the sums of all threads are 0
+  run.RunAgain();  // the sums of the weights are 0 in all threads
   run.SetInputs(inputs);
   for (const int threads : {1, 3, 4}) {
     const ThreadWidth width(threads);

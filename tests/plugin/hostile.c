@@ -1,8 +1,8 @@
 // A plug-in with faults. Its kernels copy src to dst, or diff_dst to diff_src, row-major, and have
 // the fault that faults.h gives for the width of the image. A copy is a flattening, and a pooling
 // with windows of one element; it is a wrong result of any other pooling. It takes the logarithm of
-// sums of one element. While it loads, it has
-// the fault that the environment variable HOSTILE names.
+// sums of one element. While it loads, it has the fault that the environment variable HOSTILE
+// names.
 
 #include <math.h>
 #include <signal.h>

@@ -96,7 +96,7 @@ Trace TraceReader::Finish() {
   }
   pending_.clear();
   AddUntimed();
-  if (trace_.damaged_lines > 0) {
+  if (damaged_between_ > 0) {
     trace_.between_reason = "lines are truncated or damaged: their time is not known";
   } else if (first_start_ && all_stamped_) {
     const double between = *last_end_ - *first_start_ - stamped_seconds_;
@@ -187,6 +187,8 @@ void TraceReader::AddStamp(const VerboseLine& line) {
     all_stamped_ = false;
     return;
   }
+  if (!first_start_) damaged_before_ = trace_.damaged_lines;
+  damaged_between_ = trace_.damaged_lines - damaged_before_;
   const double end = *line.stamp + line.seconds;
   first_start_ = std::min(first_start_.value_or(*line.stamp), *line.stamp);
   last_end_ = std::max(last_end_.value_or(end), end);

@@ -135,6 +135,8 @@ class TraceReader {
   std::size_t row_bytes_ = 0;
   // Of the stamped calls.
   std::optional<double> first_start_, last_end_;
+  // Damaged lines before the first line with a stamp, and from there to the last one.
+  std::int64_t damaged_before_ = 0, damaged_between_ = 0;
   double stamped_seconds_ = 0;
   bool all_stamped_ = true;
 };

@@ -62,7 +62,7 @@ bool ParseTensor(std::string_view word, TracedTensor& tensor) {
   constexpr std::string_view kMask = "_mask";
   if (const std::size_t at_mask = tensor.extra.find(kMask); at_mask != std::string::npos) {
     const std::string_view digits = std::string_view(tensor.extra).substr(at_mask + kMask.size());
-    tensor.mask = BiasMask(ParseNumber<int>(digits).value_or(0), tensor.layout.size());
+    tensor.mask = BiasMask(ParseNumber<int>(digits).value_or(-1), tensor.layout.size());
     tensor.extra.resize(at_mask);
   }
   if (tensor.extra == "f0") tensor.extra.clear();
@@ -110,7 +110,7 @@ std::string TracedTensor::LayoutText() const {
   std::string text = layout.empty() ? format_kind : layout;
   if (!strides.empty()) text += ":" + strides;
   if (!extra.empty()) text += ":" + extra;
-  if (mask != 0) text += fmt::format(":mask{}", mask);
+  if (mask >= 0) text += fmt::format(":mask{}", mask);
   return text;
 }
 
@@ -118,7 +118,10 @@ std::string TracedTensor::Text() const {
   return name + ":" + type + (present() ? ":" + LayoutText() : "");
 }
 
-int BiasMask(int mask, std::size_t rank) { return rank > 0 && mask == 1 << (rank - 1) ? 0 : mask; }
+int BiasMask(int mask, std::size_t rank) {
+  constexpr std::size_t kMostRank = 12;  // of oneDNN
+  return rank > 0 && rank <= kMostRank && mask == 1 << (rank - 1) ? -1 : mask;
+}
 
 std::vector<TracedTensor> ParseTracedTensors(std::string_view field) {
   std::vector<TracedTensor> tensors;

@@ -18,7 +18,7 @@ struct TracedTensor {
   std::string layout;       // aBcd16b; empty if the format has none
   std::string strides;      // 802816x1x14336x64, of a tensor with gaps; otherwise empty
   std::string extra;        // flags other than "f0", with what follows: "f1:s8m1"; or empty
-  int mask = 0;  // of a matmul's bias: bit d for dimension d; 0: its last dimension alone
+  int mask = -1;  // of a matmul's bias: bit d for dimension d; -1: its last dimension alone
 
   bool present() const { return type != "undef"; }
   // "src:f32:aBcd16b", followed by the strides and `extra`, if any.

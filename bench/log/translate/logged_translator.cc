@@ -217,7 +217,7 @@ class LoggedReader {
     for (int d = 0; d < rank; ++d) dst.push_back(std::max(shapes[0][d], shapes[1][d]));
     dst[static_cast<std::size_t>(rank) - 2] = shapes[0][rank - 2];
     bias.back() = dst.back() = shapes[1][rank - 1];
-    if (row_.HasTensor("bia") && row_.Tensor({"bia"}).mask != 0) {
+    if (row_.HasTensor("bia") && row_.Tensor({"bia"}).mask >= 0) {
       bias = Masked(dst, row_.Tensor({"bia"}).mask);
     }
     AddProduct(shapes[0].extents(), shapes[1].extents(), bias, dst);

@@ -192,7 +192,7 @@ Fleet MakeFleet(const std::string& study, const SweepPlan& plan, const FleetRequ
                     OneLine(study)));
   }
   // RemoveFleet removes these, so none of them may be the user's.
-  std::vector<fs::path> made = {fleet.folder / "tasks"};
+  std::vector<fs::path> made = {fleet.folder / "tasks", fleet.folder / kFolderLock};
   for (const NodeKind& kind : fleet.kinds) made.push_back(ScriptOf(fleet, kind));
   for (const fs::path& path : made) {
     if (!fs::exists(path, error)) continue;

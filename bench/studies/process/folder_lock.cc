@@ -17,6 +17,8 @@ namespace topdnn {
 FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& name,
                        const std::function<void(double seconds)>& refuse)
     : fd_(open((folder / kFolderLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  // (another user's: the folder may be writable all the same)
+  if (fd_ < 0 && errno == EACCES) fd_ = open((folder / kFolderLock).c_str(), O_RDONLY | O_CLOEXEC);
   if (fd_ < 0) {
     throw UsageError(fmt::format("{}: {}: give a folder that may be written", name,
                                  std::generic_category().message(errno)));

@@ -22,8 +22,8 @@ using ModelFunctions = std::map<std::string, ModelFunction>;
 
 // Replaces each call, also those in functions. The new values and nodes have names of their own.
 // An attribute that refers to one of the call has its default, or is left out, if the call does not
-// have it. Throws
-// OnnxError for functions that call each other in a circle, and for more than kMaxNodes nodes.
+// have it. Throws OnnxError for functions that call each other in a circle, and for more than
+// kMaxNodes nodes.
 std::vector<ModelNode> WithoutCalls(const std::vector<ModelNode>& nodes,
                                     const ModelFunctions& functions);
 

@@ -256,10 +256,10 @@ void ImportPow(NodeImport& node) {
   }
   const ImportedValue base = node.ExactSourceAt(0);
   const std::vector<double> exponents = ValuesOf(node.ConstantAt(1));
-  const bool negative =
-      std::any_of(exponents.begin(), exponents.end(), [](double x) { return x < 0; });
+  const bool whole = std::all_of(exponents.begin(), exponents.end(),
+                                 [](double x) { return x >= 0 && x == std::trunc(x); });
   const double most = std::pow(std::max(base.most.value_or(0), 1.0), MostAt(node, 1).value_or(0));
-  if (negative || !(most <= node.most_exact())) {
+  if (!whole || !(most <= node.most_exact())) {
     throw UnsupportedNode("a power of integers that may not be exact");
   }
   ImportedValue result = AddBinary(node, "pow", base, node.ConstantAt(1));

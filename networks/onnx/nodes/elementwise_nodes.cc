@@ -114,8 +114,13 @@ void ProduceReduced(NodeImport& node, ImportedValue result, ReduceAlgorithm algo
 
 // A reduction over no axes: what is left is the function of each element.
 void ImportReduceOfNone(NodeImport& node, ReduceAlgorithm algorithm, const ImportedValue& source) {
-  const bool is_integer = source.type != kOnnxFloat;
-  if (is_integer) static_cast<void>(MostOfReduction(node, algorithm, source, 1));  // may refuse
+  const bool computes = algorithm == ReduceAlgorithm::kL1 || algorithm == ReduceAlgorithm::kL2 ||
+                        algorithm == ReduceAlgorithm::kLogSum ||
+                        algorithm == ReduceAlgorithm::kLogSumExp ||
+                        algorithm == ReduceAlgorithm::kSumSquare;
+  if (computes && source.type != kOnnxFloat) {
+    static_cast<void>(MostOfReduction(node, algorithm, source, 1));  // may refuse
+  }
   switch (algorithm) {
     case ReduceAlgorithm::kL1:
     case ReduceAlgorithm::kL2:
@@ -229,7 +234,10 @@ void ImportClip(NodeImport& node) {
     for (const std::size_t input : {1, 2}) {
       if (!by_input || !node.Has(input)) continue;
       const ModelTensor& bound = node.ConstantAt(input);
-      CheckExactInF32(bound.type, ValuesOf(bound));
+      const std::vector<double> values = ValuesOf(bound);
+      // (a bound that no element reaches changes nothing)
+      if (value.most && values.size() == 1 && std::abs(values[0]) >= *value.most) continue;
+      CheckExactInF32(bound.type, values);
     }
     // The result lies between the operand's limits as they are clipped.
     const double least = static_cast<double>(lowest), largest = static_cast<double>(highest);

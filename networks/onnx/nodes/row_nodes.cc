@@ -30,7 +30,7 @@ ImportedValue AddMoved(NodeImport& node, const ImportedValue& value, int axis,
 void ImportCumSum(NodeImport& node) {
   ImportedValue sum = node.ExactSourceAt(0);
   const std::int64_t type = sum.type;
-  const double most = sum.most.value_or(0);
+  const double most = type == kOnnxFloat ? 0 : sum.most.value_or(0);
   const std::vector<std::int64_t> given = IntsOf(node.ConstantAt(1));
   if (given.size() != 1) throw UnsupportedNode("several axes");
   const int axis = AxisIn(sum.shape, given.front());

@@ -199,8 +199,6 @@ TEST(LiveFoldTest, EqualPrimitivesOfTwoModulesAreTwoRows) {
   EXPECT_EQ(live.trace.rows[2].module, "");
 }
 
-// A primitive in an operator is also in the operator's time; a row has the operator's name, without
-// what all nodes of the backward pass are called.
 // A oneDNN without ITT gives lines without tasks.
 TEST(LiveFoldTest, AnOperatorHasThePrimitivesOfLinesWithoutATask) {
   LiveFold fold;
@@ -211,6 +209,8 @@ TEST(LiveFoldTest, AnOperatorHasThePrimitivesOfLinesWithoutATask) {
   EXPECT_NEAR(live.operators.at("aten::mm").primitive_seconds, 0.25e-3, 1e-9);
 }
 
+// A primitive in an operator is also in the operator's time; a row has the operator's name, without
+// what all nodes of the backward pass are called.
 TEST(LiveFoldTest, AnOperatorHasItsTimeAndThatOfItsPrimitives) {
   LiveFold fold;
   const auto add = [&](std::uint64_t begin, std::uint64_t end, const char* name) {

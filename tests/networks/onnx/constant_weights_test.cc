@@ -166,6 +166,15 @@ TEST(ConstantsTest, IntegersThatF64DoesNotHoldAreRefused) {
   EXPECT_THAT(refusal("CumSum", {kMost, 1}, 0), HasSubstr("may not be exact"));
   EXPECT_THAT(refusal("Pow", {3}, 34), HasSubstr("may not be exact"));
   EXPECT_THAT(refusal("Pow", {3}, -1), HasSubstr("may not be exact"));
+  // (the square root of 3 would be truncated)
+  ModelBuilder root;
+  root.Input("x", {1}).Output("y");
+  root.Ints("a", {3});
+  root.Floats("b", {1}, {0.5F});
+  root.Node("Pow", "k", {"a", "b"});
+  AddInt(root.Node("Cast", "f", {"k"}), "to", onnx::TensorProto::FLOAT);
+  root.Node("Add", "y", {"x", "f"});
+  EXPECT_THAT(RefusalOf(root.Bytes()), HasSubstr("may not be exact"));
   EXPECT_THAT(refusal("TopK", {kMost + 2, 1}, 1), HasSubstr("reaches 9007199254740994"));
 }
 

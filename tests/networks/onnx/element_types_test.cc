@@ -197,6 +197,20 @@ TEST(ElementTypesTest, IntegersOfUnknownSizeTakeNoMoreDimensions) {
   EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("integers of unknown size"));
 }
 
+// A bound beyond all integers of the input is not exact in f32, and needs not be. A sum of floats
+// is not one of integers.
+TEST(ElementTypesTest, BoundsThatNoIntegerReachesAndSumsOfCastsAreTaken) {
+  ModelBuilder model;
+  model.Input("x", {1, 3}, onnx::TensorProto::INT64).Output("y");
+  model.Scalar("none", 0);
+  model.Scalar("bound", 2147483647);
+  model.Scalar("axis", 1);
+  model.Node("Clip", "clip", {"x", "none", "bound"});
+  AddInt(model.Node("Cast", "f", {"clip"}), "to", kFloat);
+  model.Node("CumSum", "y", {"f", "axis"});
+  EXPECT_NO_THROW(ImportOnnx(model.Bytes(), {}));
+}
+
 TEST(ElementTypesTest, BothBoundsOfIntegersAreExact) {
   for (const bool upper : {false, true}) {
     ModelBuilder model;

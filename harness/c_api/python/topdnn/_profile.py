@@ -145,7 +145,6 @@ class Profile:
         """Writes the JSON; `topdnn report`, `compare` and `results` read it. A file that exists keeps
         its permissions, and a symbolic link stays one. A device or a pipe is written in place."""
         text = self.json()
-        path = os.path.realpath(path)
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
@@ -154,6 +153,7 @@ class Profile:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             return
+        path = os.path.realpath(path)
         folder = os.path.dirname(path)
         number, temporary = tempfile.mkstemp(dir=folder, prefix=".topdnn-")
         try:
