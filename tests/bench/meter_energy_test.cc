@@ -55,10 +55,10 @@ TEST(MeterEnergyTest, AnUnfinishedLineIsNotRead) {
   const TestFolder folder;
   const std::string file = folder.Write("meter.csv", std::string(kReadings) + "119,1");
   Report report = ReportOfStep(0.5);
-  AddMeterEnergy(file, {.program = 110, .from = 117, .to = 118}, 0, report);
+  AddMeterEnergy(file, {.program = 110, .from = 115, .to = 118}, 0, report);
   EXPECT_DOUBLE_EQ(report.step.events.at(kMeterEvent).value(), 50);
   Report later = ReportOfStep(0.5);
-  AddMeterEnergy(file, {.program = 110, .from = 117, .to = 119}, 0, later);
+  AddMeterEnergy(file, {.program = 110, .from = 115, .to = 119}, 0, later);
   EXPECT_TRUE(later.step.events.empty()) << "119 s is not covered";
 }
 
