@@ -81,13 +81,7 @@ class InputShapes {
   void NoteSymbols(const ModelInput& input, const Shape& given) {
     if (static_cast<int>(input.symbols.size()) != given.rank()) return;
     for (std::size_t d = 1; d < input.symbols.size(); ++d) {
-      if (input.symbols[d].empty()) continue;
-      const std::int64_t extent = given[static_cast<int>(d)];
-      const std::int64_t known = symbols_.emplace(input.symbols[d], extent).first->second;
-      if (known == extent) continue;
-      throw OnnxError(fmt::format(
-          "{}: dimension {} ({}) is given as {}, but as {} before; give one extent for this name",
-          What(input), d, Printable(input.symbols[d]), extent, known));
+      if (!input.symbols[d].empty()) symbols_.emplace(input.symbols[d], given[static_cast<int>(d)]);
     }
   }
 
