@@ -73,7 +73,7 @@ TEST(EvolutionTest, TheJsonHasEachStagesSeries) {
   ASSERT_EQ(json["stages"].size(), 4u);
   EXPECT_EQ(json["phases"].size(), 4u);
   EXPECT_LE(json["stages"][0]["seconds"].size(), 100u);
-  EXPECT_EQ(json["stages"][0]["values_per_point"], 64);
+  EXPECT_EQ(json["stages"][0]["values_per_point"], 50);  // of 5000 in 100 points
   EXPECT_EQ(json["stages"][3]["name"], "step");
   EXPECT_EQ(json["stages"][1]["warmup_seconds"], (nlohmann::ordered_json{8, 4, 4}));
   EXPECT_EQ(json["stages"][1]["events"]["cycles"], (nlohmann::ordered_json{20, 22}));
