@@ -168,8 +168,9 @@ class LineWriter {
   }
 
   void WriteMatmul() {
-    if (Find({"bia"}) != nullptr)
+    if (Find({"bia"}) != nullptr) {
       throw NotTranslated("a matmul with a bias is not written for benchdnn");
+    }
     const TracedTensor& src = Get({"src"});
     const TracedTensor& weights = Get({"wei"});
     const TracedTensor& dst = Get({"dst"});

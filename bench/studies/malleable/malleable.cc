@@ -160,6 +160,12 @@ int RunMalleableStudy(MalleableOptions options) {
   const MalleableResult result = Measure(options, sources, settings, control, run);
   ThrowOnRunFailure();
   const double bound = ResultBound(options.workload.dtype, result.result.between_widths);
+  Outputs outputs;  // (before the table, whose reader may end early)
+  outputs.Write(options.json, [&] {
+    nlohmann::ordered_json json = MalleableHead(options, workload, bounds);
+    AddMalleableFigures(result, workload.batch, bound, json);
+    WriteFileAtomically(options.json, JsonText(json));
+  });
   std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
   if (!options.quiet) {
     fmt::print(stream, "{} {}, batch {}, {} on {}\n\n{}", OneLine(workload.network),
@@ -167,11 +173,7 @@ int RunMalleableStudy(MalleableOptions options) {
                workload.backend,
                MalleableTable(result, workload.batch, bound, DetectStyle(stream)));
   }
-  if (!options.json.empty()) {
-    nlohmann::ordered_json json = MalleableHead(options, workload, bounds);
-    AddMalleableFigures(result, workload.batch, bound, json);
-    WriteFileAtomically(options.json, JsonText(json));
-  }
+  outputs.Finish();
   if (control.signal() != 0) return kExitInterrupted;
   return StatusOf(result, options.workload.dtype);
 }

@@ -121,12 +121,14 @@ int RunMalleableJob(MalleableOptions options) {
   MalleableRun run(options.workload, workload, control);
   const JobTimes times = RunSteps(*options.steps, control, run);
   ThrowOnRunFailure();
+  Outputs outputs;  // (before the text, whose reader may end early)
+  outputs.Write(options.json, [&] {
+    WriteFileAtomically(options.json, JsonText(JobJson(options, workload, bounds, run, times)));
+  });
   if (!options.quiet) {
     Print(options, workload, run, times, options.json == kStandardOutput ? stderr : stdout);
   }
-  if (!options.json.empty()) {
-    WriteFileAtomically(options.json, JsonText(JobJson(options, workload, bounds, run, times)));
-  }
+  outputs.Finish();
   if (control.signal() != 0) return kExitInterrupted;
   if (times.loss && !std::isfinite(*times.loss)) {
     fmt::print(stderr, "topdnn: malleable: the loss is {}: take a smaller --learning-rate\n",
