@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -234,6 +235,8 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   if (!flags.out.empty()) {
     CheckOutputs({flags.out}, options.files);
     output.emplace();
+    // The file gets all rows, also if the reader of the table ends early (`head`).
+    std::signal(SIGPIPE, SIG_IGN);
     flags.passed_on.push_back("--benchmark_out=" + output->path());
     const bool console = flags.out_format == "console";
     flags.passed_on.emplace_back(console ? "--benchmark_out_format=console"

@@ -151,8 +151,23 @@ int Collect(const FleetCommand& options) {
   return status == kExitNothing && collection.Partial() ? kExitGood : status;
 }
 
+// Refuses the options of a result that the action does not have.
+void CheckResultOptions(const FleetCommand& options) {
+  std::string unused;
+  if (options.action == "submit" && !options.json.empty()) unused = "--json";
+  if (options.action != "collect") {
+    if (options.all) unused = "--all";
+    if (!options.compare.empty()) unused = "--compare";
+    if (!options.store.empty()) unused = "--store";
+    if (!options.out.empty()) unused = "--out";
+  }
+  if (unused.empty()) return;
+  throw UsageError(fmt::format("{}: has no effect on {}: leave it out", unused, options.action));
+}
+
 int RunFleet(const FleetCommand& options) {
   CheckName("action", options.action, {"collect", "status", "submit"});
+  CheckResultOptions(options);
   CheckOutputs({options.json}, {});
   if (options.action == "submit") return Submit(options);
   return options.action == "status" ? ShowStatus(options) : Collect(options);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -31,7 +32,12 @@ std::string Microcode() {
 
 std::int64_t Available(const CgroupLimits& cgroup) {
   const std::string text = ReadSmallFile("/proc/meminfo").text;
-  auto bytes = static_cast<std::int64_t>(ParseKeyedNumber(text, "MemAvailable").value_or(0)) * 1024;
+  std::int64_t bytes = 0;
+  if (const auto kib = ParseKeyedNumber(text, "MemAvailable")) {
+    bytes = static_cast<std::int64_t>(*kib) * 1024;
+  } else if (struct sysinfo now = {}; sysinfo(&now) == 0) {
+    bytes = static_cast<std::int64_t>(now.freeram) * now.mem_unit;  // without the page cache
+  }
   if (cgroup.memory_available) {
     bytes = std::min(bytes, static_cast<std::int64_t>(*cgroup.memory_available));
   }

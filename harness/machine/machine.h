@@ -36,6 +36,8 @@ struct Machine {
 Machine DescribeMachine();
 
 // Bytes that this process can still allocate, according to the kernel and the control group.
+// Without /proc/meminfo (a minimal chroot) only free memory counts, not what the page cache would
+// give back.
 std::int64_t AvailableMemory();
 
 // Whether a limit of this process (ulimit -v, ulimit -d) may refuse memory that is available. Uses

@@ -76,6 +76,10 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCommand{{"validate", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},
         RefusedCommand{{"validate", "--kernels-of", "onednm"}, "onednn"},
         RefusedCommand{{"plan", "cnn", "--train", "--infer"}, "take one of them"},
+        RefusedCommand{{"fleet", "submit", "no_study", "--batch", "1", "--json", "o.json"},
+                       "--json: has no effect on submit: leave it out"},
+        RefusedCommand{{"fleet", "status", "no_study", "--store", "o"},
+                       "--store: has no effect on status: leave it out"},
         RefusedCommand{{"plan", "cnn", "--size", "-1"}, "--size -1: must be 1 or more"},
         RefusedCommand{{"plan", "cnn", "--size", "4"}, "take a larger --size"},
         RefusedCommand{{"step", "cnn"}, "--dump is required"},
@@ -229,10 +233,11 @@ TEST_P(ExactProfileTest, CountsEveryStage) {
 #endif
   const TestFolder folder;
   const std::string path = folder.path() / "out.json";
-  const Outcome outcome =
-      RunProgram({"profile", "cnn", "--train", "--backend", GetParam(), "--fallback", "--batch",
-                  "4", "--iterations", "2", "--threads", "2", "--oversubscribe", "--data",
-                  "synthetic", "--counters", "exact", "--json", path});
+  const Outcome outcome = RunProgram(
+      {"profile",         "cnn",    "--train",      "--backend",  GetParam(),  "--fallback",
+       "--batch",         "4",      "--iterations", "2",          "--threads", "2",
+       "--oversubscribe", "--data", "synthetic",    "--counters", "exact",     "--no-experiments",
+       "--json",          path});
   ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   const nlohmann::json json = ReadJson(path);
   double counted = 0;

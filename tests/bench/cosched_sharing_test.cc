@@ -346,11 +346,12 @@ TEST(CoschedTest, AJobWhoseCpuGoesContinuesOnAnother) {
 }
 
 // While the first job runs, a CPU goes. The second job may have two CPUs, and the third needs them.
+// They arrive late, because the first job needs seconds to start beside other tests.
 TEST(CoschedTest, JobsThatArriveAfterALossOfCpus) {
   const CpuSet cpus = AllowedCpus();
   if (cpus.cpus.size() < 2) GTEST_SKIP() << "this process may use one CPU";
   for (const char* policy : {"equal", "uncontrolled", "fcfs"}) {
-    const Case one(Job(1, 300) + Job(2, 20, 2, 2) + "cnn,train,3,20,2,0,2,2\n");
+    const Case one(Job(1, 600) + Job(2, 20, 5, 2) + "cnn,train,3,20,5,0,2,2\n");
     Background run(one.Arguments(policy, {"--cpus", "2"}));
     ASSERT_TRUE(Becomes([&] { return LinesOf(one.Path("jobs")) == 1; }));
     cpu_set_t mask;

@@ -136,6 +136,14 @@ TEST(BrokenPipeTest, AFileIsWrittenBeforeTheTable) {
   }
 }
 
+TEST(BrokenPipeTest, TheFileOfBenchHasTheRowsThatNobodyReads) {
+  const TestFolder folder;
+  const std::string json = folder.path() / "o.json";
+  RunShell(QuotedProgram() + " bench --problem relu/1x16x14x14 --benchmark_min_time=0.001s" +
+           " --benchmark_out=" + Quoted(json) + " | true");
+  EXPECT_GT(ReadJson(json)["benchmarks"].size(), 1U);
+}
+
 TEST(FullDiskTest, TheFileIsNamedAndTheStatusIsThatOfAFailure) {
   const Outcome outcome = RunShell(QuotedProgram() + kProfile + "--json /dev/full");
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;

@@ -21,7 +21,7 @@ TEST(ProfileHot, TheConvolutionsLoopHasMostOfItsFlops) {
   const std::string file = (folder.path() / "o.json").string();
   const Outcome outcome =
       RunProgram({"profile", "cnn", "--infer", "--batch", "8", "--seconds", "0.1", "--no-isolated",
-                  "--counters", "exact", "--hot", "2", "--json", file});
+                  "--counters", "exact", "--no-experiments", "--hot", "2", "--json", file});
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("conv2 forward ("));
   EXPECT_THAT(outcome.output, HasSubstr("of the FLOPs"));
@@ -52,7 +52,7 @@ TEST(ProfileHot, WithoutItThereIsNoListing) {
   const TestFolder folder;
   const std::string file = (folder.path() / "o.json").string();
   const Outcome outcome = RunProgram({"profile", "cnn", "--infer", "--batch", "2", "--seconds",
-                                      "0.1", "--no-isolated", "--json", file});
+                                      "0.1", "--no-isolated", "--no-experiments", "--json", file});
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
   EXPECT_FALSE(ReadJson(file).at("stages")[0].contains("hot"));
 }

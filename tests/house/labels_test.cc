@@ -21,15 +21,27 @@ std::string Listed(const std::string& arguments) {
   return outcome.output;
 }
 
+#define SKIP_WITHOUT_WEEKLY_TESTS() \
+  if (!TOPDNN_WEEKLY) GTEST_SKIP() << "this build leaves out what CI runs once a week"
+
 TEST(LabelsTest, EachExists) {
   const std::string labels = Listed("--print-labels");
-  for (const char* label : {"exact", "hostile", "kernel", "mpi", "network", "plugin", "pmu",
-                            "report", "sharing", "slow", "slurm", "unit"}) {
+  for (const char* label :
+       {"exact", "kernel", "mpi", "network", "plugin", "pmu", "sharing", "unit"}) {
+    EXPECT_THAT(labels, testing::HasSubstr("  " + std::string(label) + "\n"));
+  }
+}
+
+TEST(LabelsTest, EachWeeklyOneExists) {
+  SKIP_WITHOUT_WEEKLY_TESTS();
+  const std::string labels = Listed("--print-labels");
+  for (const char* label : {"hostile", "report", "slow", "slurm"}) {
     EXPECT_THAT(labels, testing::HasSubstr("  " + std::string(label) + "\n"));
   }
 }
 
 TEST(LabelsTest, ASlowTestHasBothLabels) {
+  SKIP_WITHOUT_WEEKLY_TESTS();
   const std::string name = "ReadmeCommandsTest.TheTwoScriptsAreShownFirst";
   EXPECT_THAT(Listed("-L slow"), testing::HasSubstr(name));
   EXPECT_THAT(Listed("-L unit"), testing::HasSubstr(name));

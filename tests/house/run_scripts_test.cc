@@ -45,10 +45,19 @@ exec "$@"
 constexpr const char* kCMake = R"(echo "cmake $*" >>"$STAGE/log"
 if [ "$1" = --preset ]; then
   mkdir -p build/release
-  echo "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" >build/release/CMakeCache.txt
-  case "$*" in *AS_ERRORS=ON*)
-    echo TOPDNN_WARNINGS_AS_ERRORS:BOOL=ON >>build/release/CMakeCache.txt ;;
-  esac
+  cache=build/release/CMakeCache.txt
+  touch "$cache"
+  for option in -DCMAKE_HOME_DIRECTORY="$PWD" "$@"; do
+    case $option in
+      -DTOPDNN_EIGEN_ISAS=*) ;;
+      -D*=*)
+        name=${option%%=*} type=BOOL
+        name=${name#-D}
+        if [ "$name" = CMAKE_HOME_DIRECTORY ]; then type=INTERNAL; fi
+        sed -i "/^$name:/d" "$cache"
+        echo "$name:$type=${option#*=}" >>"$cache" ;;
+    esac
+  done
   : >build/release/build.ninja
 elif [ -e "$2/topdnn" ]; then
   echo '[0/2] Re-checking globbed directories...'
@@ -435,9 +444,24 @@ TEST_F(RunScriptsTest, CiMakesWarningsErrors) {
   Run("tests/run", "CI=true");
   Run("tests/run", "CI=true");
   const auto log = Log();
-  EXPECT_EQ(
-      std::count(log.begin(), log.end(), "cmake --preset release -DTOPDNN_WARNINGS_AS_ERRORS=ON"),
-      1);
+  EXPECT_EQ(std::count(log.begin(), log.end(),
+                       "cmake --preset release -DTOPDNN_WARNINGS_AS_ERRORS=ON -DTOPDNN_WEEKLY=OFF "
+                       "-DTOPDNN_EIGEN_ISAS=here"),
+            1);
+}
+
+// What CI has left out is part of the next build by a person, and of a weekly one.
+TEST_F(RunScriptsTest, CiLeavesOutWhatItRunsWeekly) {
+  for (const std::string environment : {"", "CI=true WEEKLY=1"}) {
+    Run("tests/run", "CI=true");
+    const auto before = Log().size();
+    Run("tests/run", environment);
+    const auto log = Log();
+    EXPECT_EQ(std::count(log.begin() + static_cast<std::ptrdiff_t>(before), log.end(),
+                         "cmake --preset release -DTOPDNN_WEEKLY=ON -UTOPDNN_EIGEN_ISAS"),
+              1)
+        << environment;
+  }
 }
 
 }  // namespace

@@ -299,6 +299,7 @@ bool Comparison::CannotTell() const {
 }
 
 bool Comparison::CannotTellSlowdown() const {
+  if (!not_comparable.empty()) return true;
   return AnyUndecided([this](const Interval& interval) { return interval.high > 1 + limit; });
 }
 

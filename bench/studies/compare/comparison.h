@@ -59,7 +59,7 @@ struct Comparison {
   // no step, is not shown to differ, and its interval reaches beyond 1 + limit or 1 / (1 + limit),
   // or is not known; or the step of one of several cases has no interval.
   bool CannotTell() const;
-  // The same for a slowdown alone.
+  // The same for a slowdown alone; also true if the results are not comparable.
   bool CannotTellSlowdown() const;
   // Whether the step, or a stage that differs, is slower in B by more than the fraction: the lower
   // end of its interval is above 1 + fraction.
