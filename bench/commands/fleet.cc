@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +24,7 @@
 #include "bench/studies/sweep/study.h"
 #include "bench/studies/sweep/sweep_options.h"
 #include "harness/files/atomic_file.h"
-#include "harness/report/json.h"
+#include "harness/report/publish_result.h"
 #include "harness/text/one_line.h"
 #include "harness/text/style.h"
 #include "harness/text/text.h"
@@ -111,16 +111,12 @@ int Submit(const FleetCommand& options) {
   return kExitGood;
 }
 
-void WriteResult(const std::string& path, const nlohmann::ordered_json& json) {
-  if (!path.empty()) WriteFileAtomically(path, JsonText(json));
-}
-
 int ShowStatus(const FleetCommand& options) {
   const Fleet fleet = ReadFleet(options.study);
   const std::vector<FleetTask> tasks = TasksOf(fleet);
-  WriteResult(options.json, StatusJson(fleet, tasks));
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  fmt::print(stream, "{}", StatusText(tasks, DetectStyle(stream)));
+  PublishResult(
+      options.json, [&] { return StatusJson(fleet, tasks); },
+      [&](const Style& style) { return StatusText(tasks, style); });
   return kExitGood;
 }
 
@@ -129,22 +125,24 @@ int Collect(const FleetCommand& options) {
   const auto folder =
       options.out.empty() ? fleet.folder / "machines" : std::filesystem::path(options.out);
   const Collection collection = CollectFleet(fleet, folder);
-  nlohmann::ordered_json json = CollectionJson(fleet, collection);
-  std::string text;
+  std::string stored;
   if (!options.store.empty()) {
     const ResultStore store = ResultStore::OpenOrMake(options.store);
-    text += fmt::format("{} new results in {}\n", StoreCollection(fleet, collection, store),
-                        OneLine(options.store));
+    stored = fmt::format("{} new results in {}\n", StoreCollection(fleet, collection, store),
+                         OneLine(options.store));
   }
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  const Style style = DetectStyle(stream);
-  if (!options.compare.empty()) {
-    const FleetComparison comparison = CompareMachines(collection, options.compare);
-    json["comparison"] = FleetComparisonJson(comparison);
-    text += "\n" + FleetComparisonText(comparison, options.all, style);
-  }
-  WriteResult(options.json, json);
-  fmt::print(stream, "{}{}", CollectionText(collection, style), text);
+  std::optional<FleetComparison> comparison;
+  if (!options.compare.empty()) comparison = CompareMachines(collection, options.compare);
+  const auto json = [&] {
+    nlohmann::ordered_json result = CollectionJson(fleet, collection);
+    if (comparison) result["comparison"] = FleetComparisonJson(*comparison);
+    return result;
+  };
+  PublishResult(options.json, json, [&](const Style& style) {
+    std::string text = CollectionText(collection, style) + stored;
+    if (comparison) text += "\n" + FleetComparisonText(*comparison, options.all, style);
+    return text;
+  });
   std::vector<const nlohmann::ordered_json*> indices;
   for (const CollectedMachine& machine : collection.machines) indices.push_back(&machine.index);
   const int status = ExitStatusOf(indices);

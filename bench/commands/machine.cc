@@ -15,7 +15,6 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
-#include "bench/commands/publish_result.h"
 #include "bench/machine/libraries.h"
 #include "bench/machine/measured_ceilings.h"
 #include "bench/workload/workload.h"
@@ -24,6 +23,7 @@
 #include "harness/machine/cpu_set.h"
 #include "harness/probes/ceiling_verdict.h"
 #include "harness/report/json.h"
+#include "harness/report/publish_result.h"
 #include "harness/report/tables/ceiling_table.h"
 #include "harness/text/style.h"
 #include "harness/text/table.h"

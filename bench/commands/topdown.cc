@@ -14,8 +14,8 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
-#include "bench/commands/publish_result.h"
 #include "harness/files/atomic_file.h"
+#include "harness/report/publish_result.h"
 #include "harness/text/one_line.h"
 #include "harness/text/style.h"
 #include "harness/text/table.h"

@@ -20,7 +20,7 @@
 #include "bench/validation/step_check.h"
 #include "bench/workload/stage_calls.h"
 #include "harness/files/atomic_file.h"
-#include "harness/report/json.h"
+#include "harness/report/publish_result.h"
 #include "harness/text/one_line.h"
 #include "harness/text/style.h"
 #include "harness/width/width_limits.h"
@@ -160,20 +160,18 @@ int RunMalleableStudy(MalleableOptions options) {
   const MalleableResult result = Measure(options, sources, settings, control, run);
   ThrowOnRunFailure();
   const double bound = ResultBound(options.workload.dtype, result.result.between_widths);
-  Outputs outputs;  // (before the table, whose reader may end early)
-  outputs.Write(options.json, [&] {
-    nlohmann::ordered_json json = MalleableHead(options, workload, bounds);
-    AddMalleableFigures(result, workload.batch, bound, json);
-    WriteFileAtomically(options.json, JsonText(json));
+  const auto json = [&] {
+    nlohmann::ordered_json figures = MalleableHead(options, workload, bounds);
+    AddMalleableFigures(result, workload.batch, bound, figures);
+    return figures;
+  };
+  PublishResult(options.json, json, [&](const Style& style) -> std::string {
+    if (options.quiet) return "";
+    return fmt::format("{} {}, batch {}, {} on {}\n\n{}", OneLine(workload.network),
+                       options.training() ? "training" : "inference", workload.batch,
+                       workload.dtype, workload.backend,
+                       MalleableTable(result, workload.batch, bound, style));
   });
-  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-  if (!options.quiet) {
-    fmt::print(stream, "{} {}, batch {}, {} on {}\n\n{}", OneLine(workload.network),
-               options.training() ? "training" : "inference", workload.batch, workload.dtype,
-               workload.backend,
-               MalleableTable(result, workload.batch, bound, DetectStyle(stream)));
-  }
-  outputs.Finish();
   if (control.signal() != 0) return kExitInterrupted;
   return StatusOf(result, options.workload.dtype);
 }

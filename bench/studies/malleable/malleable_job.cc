@@ -12,6 +12,7 @@
 #include "bench/command_line/command.h"
 #include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
+#include "harness/report/publish_result.h"
 #include "harness/statistics/summary.h"
 #include "harness/text/one_line.h"
 #include "harness/text/style.h"
@@ -93,18 +94,20 @@ Json JobJson(const MalleableOptions& options, const Workload& workload, WidthBou
   return json;
 }
 
-void Print(const MalleableOptions& options, const Workload& workload, const MalleableRun& run,
-           const JobTimes& times, std::FILE* stream) {
-  const Style style = DetectStyle(stream);
-  fmt::print(stream, "{} {}, batch {}: {} of {} steps in {}, {} of width\n",
-             OneLine(workload.network), options.training() ? "training" : "inference",
-             workload.batch, run.completed(), *options.steps,
-             TimeText(times.seconds, style.unicode), CountText(run.change_count(), "change"));
+std::string JobText(const MalleableOptions& options, const Workload& workload,
+                    const MalleableRun& run, const JobTimes& times, const Style& style) {
+  if (options.quiet) return "";
+  std::string text =
+      fmt::format("{} {}, batch {}: {} of {} steps in {}, {} of width\n", OneLine(workload.network),
+                  options.training() ? "training" : "inference", workload.batch, run.completed(),
+                  *options.steps, TimeText(times.seconds, style.unicode),
+                  CountText(run.change_count(), "change"));
   for (const auto& [width, seconds] : times.by_width) {
-    fmt::print(stream, "width {}: {} steps, median {}\n", width, seconds.size(),
-               TimeText(Median(seconds), style.unicode));
+    text += fmt::format("width {}: {} steps, median {}\n", width, seconds.size(),
+                        TimeText(Median(seconds), style.unicode));
   }
-  for (const std::string& remark : run.Remarks()) fmt::print(stream, "{}\n", OneLine(remark));
+  for (const std::string& remark : run.Remarks()) text += OneLine(remark) + "\n";
+  return text;
 }
 
 }  // namespace
@@ -121,14 +124,9 @@ int RunMalleableJob(MalleableOptions options) {
   MalleableRun run(options.workload, workload, control);
   const JobTimes times = RunSteps(*options.steps, control, run);
   ThrowOnRunFailure();
-  Outputs outputs;  // (before the text, whose reader may end early)
-  outputs.Write(options.json, [&] {
-    WriteFileAtomically(options.json, JsonText(JobJson(options, workload, bounds, run, times)));
-  });
-  if (!options.quiet) {
-    Print(options, workload, run, times, options.json == kStandardOutput ? stderr : stdout);
-  }
-  outputs.Finish();
+  PublishResult(
+      options.json, [&] { return JobJson(options, workload, bounds, run, times); },
+      [&](const Style& style) { return JobText(options, workload, run, times, style); });
   if (control.signal() != 0) return kExitInterrupted;
   if (times.loss && !std::isfinite(*times.loss)) {
     fmt::print(stderr, "topdnn: malleable: the loss is {}: take a smaller --learning-rate\n",

@@ -1,4 +1,4 @@
-#include "bench/commands/publish_result.h"
+#include "harness/report/publish_result.h"
 
 #include <fmt/format.h>
 

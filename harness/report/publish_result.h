@@ -1,7 +1,7 @@
 // A command's result: a file of JSON for programs, and text for a person.
 
-#ifndef TOPDNN_BENCH_COMMANDS_PUBLISH_RESULT_H_
-#define TOPDNN_BENCH_COMMANDS_PUBLISH_RESULT_H_
+#ifndef TOPDNN_HARNESS_REPORT_PUBLISH_RESULT_H_
+#define TOPDNN_HARNESS_REPORT_PUBLISH_RESULT_H_
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -19,4 +19,4 @@ void PublishResult(const std::string& path, const std::function<nlohmann::ordere
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_COMMANDS_PUBLISH_RESULT_H_
+#endif  // TOPDNN_HARNESS_REPORT_PUBLISH_RESULT_H_
