@@ -215,6 +215,8 @@ int RunMalleableProgram(const ProgramOptions& options) {
       if (failed.status != 0) break;
     }
   }
+  Outputs outputs;  // (before the text, whose reader may end early)
+  outputs.Write(options.json, [&] { WriteJson(options, rounds); });
   const Style style = DetectStyle(stderr);
   if (failed.status != 0) {
     fmt::print(stderr, "topdnn: malleable: {} {}\n", OneLine(options.arguments.front()),
@@ -223,7 +225,7 @@ int RunMalleableProgram(const ProgramOptions& options) {
     if (options.rounds) fmt::print(stderr, "{}", RoundsText(rounds, style));
     fmt::print(stderr, "{}", RunText(rounds.following.back(), style.unicode));
   }
-  if (!options.json.empty()) WriteJson(options, rounds);
+  outputs.Finish();
   return failed.status;
 }
 
