@@ -33,8 +33,9 @@ void RememberRates(const std::vector<RateSeen>& seen) {
 
 double CeilingSeconds() { return SecondsInEnvironment("TOPDNN_CEILING_SECONDS", 1); }
 
-std::vector<Ceiling> MeasureCeilingsOfThisMachine(int threads) {
-  std::vector<Ceiling> ceilings = MeasureCeilings(threads, CeilingSeconds());
+std::vector<Ceiling> MeasureCeilingsOfThisMachine(
+    int threads, const std::function<bool(const Ceiling&)>& needed) {
+  std::vector<Ceiling> ceilings = MeasureCeilings(threads, CeilingSeconds(), needed);
   const std::vector<RateSeen> seen = RatesOf(ceilings);
   MarkAgainstBest(BestOfThisMachine(), ceilings);
   RememberRates(seen);

@@ -4,7 +4,7 @@
 #ifndef TOPDNN_BENCH_MACHINE_MEASURED_CEILINGS_H_
 #define TOPDNN_BENCH_MACHINE_MEASURED_CEILINGS_H_
 
-#include <string>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +26,8 @@ void RememberRates(const std::vector<RateSeen>& seen);
 double CeilingSeconds();
 
 // Calls MeasureCeilings, marks ceilings below the best remembered ones, and remembers the new ones.
-std::vector<Ceiling> MeasureCeilingsOfThisMachine(int threads);
+std::vector<Ceiling> MeasureCeilingsOfThisMachine(
+    int threads, const std::function<bool(const Ceiling&)>& needed = {});
 
 // The same, measured once per run and width. The first call for a width takes CeilingSeconds().
 const std::vector<Ceiling>& MeasuredCeilings(int threads);

@@ -196,7 +196,10 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   AnnounceBusyMachine(options, busy, progress);
   const auto begin = std::chrono::steady_clock::now();
   settings.progress("measuring the machine's ceilings", 0);
-  measured.ceilings = MeasureCeilingsOfThisMachine(threads);
+  const auto needed = [&workload](const Ceiling& ceiling) {
+    return NeedsCeiling(*workload.plan, ceiling);
+  };
+  measured.ceilings = MeasureCeilingsOfThisMachine(threads, needed);
   measured.rates = MeasureCoreRates(threads);
   measured.caches = machine.topology.caches;
   settings.best_reading = BestQuietReading(BestOfThisMachine(), threads);

@@ -370,6 +370,15 @@ std::string_view NameOf(Regime regime) { return kRegimeNames[static_cast<std::si
 
 std::vector<std::string> RegimeNames() { return {kRegimeNames.begin(), kRegimeNames.end()}; }
 
+bool NeedsCeiling(const Plan& plan, const Ceiling& ceiling) {
+  if (ceiling.unit == "B/s") return true;
+  std::vector<Ceiling> measured = {ceiling};
+  measured.front().value = 1;
+  return std::any_of(plan.stages().begin(), plan.stages().end(), [&](const Stage& stage) {
+    return CeilingOf(stage, plan.threads(), measured) != nullptr;
+  });
+}
+
 std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceiling>& ceilings) {
   std::set<std::string> names;
   for (const Stage& stage : plan.stages()) {

@@ -67,6 +67,8 @@ struct PlanProfile {
   MeasuredClock clock{};
 };
 
+// Whether this ceiling, not yet measured, may be one for a stage of the plan, or is a bandwidth.
+bool NeedsCeiling(const Plan& plan, const Ceiling& ceiling);
 // The names of the ceilings for the plan's stages, and of the bandwidth roofs.
 std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceiling>& ceilings);
 

@@ -142,12 +142,15 @@ Ceiling Measure(const Plan& plan, int windows, int least, KeptPages& pages) {
   return ceiling;
 }
 
+int Measurable(const std::vector<Plan>& plans) {
+  return static_cast<int>(std::count_if(plans.begin(), plans.end(),
+                                        [](const Plan& plan) { return plan.probe != nullptr; }));
+}
+
 // Measures all ceilings in `budget_seconds`, then repeats those that are not OK for at most as long
 // again.
 std::vector<Ceiling> MeasureAll(const std::vector<Plan>& plans, double budget_seconds) {
-  const auto measured = std::count_if(plans.begin(), plans.end(),
-                                      [](const Plan& plan) { return plan.probe != nullptr; });
-  const double each = budget_seconds / static_cast<double>(std::max<std::ptrdiff_t>(measured, 1));
+  const double each = budget_seconds / std::max(Measurable(plans), 1);
   const int windows = std::max(kMinWindows, static_cast<int>(each / kWindowSeconds));
   KeptPages pages;
   std::vector<Ceiling> ceilings;
@@ -219,8 +222,17 @@ std::size_t WorkingSet(const Topology& topology, std::string_view level, int thr
   return each;
 }
 
-std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds) {
-  return MeasureAll(Plans(threads), budget_seconds);
+std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds,
+                                     const std::function<bool(const Ceiling&)>& needed) {
+  std::vector<Plan> plans = Plans(threads);
+  if (!needed) return MeasureAll(plans, budget_seconds);
+  const int possible = Measurable(plans);
+  for (Plan& plan : plans) {
+    if (plan.probe == nullptr || needed(plan.ceiling)) continue;
+    plan.probe = nullptr;
+    plan.ceiling.note = "not measured: this run compares nothing with it";
+  }
+  return MeasureAll(plans, budget_seconds * Measurable(plans) / std::max(possible, 1));
 }
 
 std::vector<Ceiling> RemeasureCeilings(const std::vector<Ceiling>& previous,

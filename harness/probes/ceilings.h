@@ -5,6 +5,7 @@
 #define TOPDNN_HARNESS_PROBES_CEILINGS_H_
 
 #include <cstddef>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -44,11 +45,13 @@ struct Ceiling {
   Verdict verdict;
 };
 
-// Measures every ceiling on `threads` threads, with a verdict (ceiling_verdict.h). Ceilings that
-// this machine cannot have are included with the reason. `budget_seconds` is the time for the
-// windows; repeating disturbed ones may take as long again, and filling the buffers takes about 0.3
-// s.
-std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds);
+// Measures the ceilings for which `needed` returns true (empty: all) on `threads` threads, with a
+// verdict (ceiling_verdict.h). It is called with ceilings that have no value yet. The others, and
+// those that this machine cannot have, are included with the reason. `budget_seconds` is the time
+// for the windows of all ceilings, and fewer take their share of it; repeating disturbed ones may
+// take as long again, and filling the buffers takes about 0.3 s.
+std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds,
+                                     const std::function<bool(const Ceiling&)>& needed = {});
 
 // Measures the ceilings of these names again, with the same numbers of threads, and combines them
 // with the earlier values. Used at the end of a run that began with MeasureCeilings. The other

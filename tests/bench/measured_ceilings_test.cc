@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "bench/profile/plan_profile.h"
+#include "bench/workload/workload.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 
@@ -34,6 +37,30 @@ TEST(CeilingOfKernel, OfU8IsTheCeilingOfS8) {
   EXPECT_EQ(CeilingOfKernel(ceilings, "avx512", DataType::kF32, 1)->value, 1);
   EXPECT_EQ(CeilingOfKernel(ceilings, "", DataType::kF32, 1), nullptr);
   EXPECT_EQ(CeilingOfKernel(ceilings, "avx512", DataType::kF32, 2), nullptr);
+}
+
+// What a report compares a stage with is measured, and nothing else but bandwidths.
+TEST(NeedsCeiling, IncludesEveryCeilingThatAReportNames) {
+  WorkloadOptions options;
+  options.network = "lenet5";
+  options.backend = "native";
+  options.batch = 2;
+  options.threads = 1;
+  const Workload workload = MakeWorkload(options, /*training=*/false);
+  const auto needed = [&](const Ceiling& ceiling) { return NeedsCeiling(*workload.plan, ceiling); };
+  const std::vector<std::string> named = CeilingNamesOf(*workload.plan, MeasureCeilings(1, 0.02));
+  for (const Ceiling& ceiling : MeasureCeilings(1, 0.02, needed)) {
+    const bool bandwidth = ceiling.unit == "B/s";
+    const bool arithmetic = ceiling.type == "f32" && ceiling.operands == "l1";
+    EXPECT_TRUE(!ceiling.value || bandwidth || arithmetic) << ceiling.name;
+    if (!ceiling.value) {
+      EXPECT_EQ(ceiling.verdict.status, Status::kSkipped) << ceiling.name;
+      EXPECT_NE(ceiling.verdict.reason, "") << ceiling.name;
+    }
+    if (std::find(named.begin(), named.end(), ceiling.name) != named.end()) {
+      EXPECT_TRUE(ceiling.value) << ceiling.name;
+    }
+  }
 }
 
 TEST(HoldTo, GivesNoShareOfAnInvalidCeiling) {
