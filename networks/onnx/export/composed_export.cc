@@ -50,7 +50,6 @@ void WriteLayerNorm(NodeExport& layer) {
   const std::string scaled =
       add("Mul", {normal, ChannelParameter(layer, "scale", rank, channels)}, "scaled");
   layer.AddNode("Add", {scaled, ChannelParameter(layer, "shift", rank, channels)});
-  layer.Finish();
 }
 
 // x * (1 + erf(x / sqrt(2))) / 2, as PyTorch writes it.
@@ -64,7 +63,6 @@ void WriteGelu(NodeExport& layer) {
       layer.AddNode("Add", {error, layer.AddFloats("one", {}, &one)}, "sum").output(0);
   const std::string product = layer.AddNode("Mul", {src, sum}, "product").output(0);
   layer.AddNode("Mul", {product, layer.AddFloats("half", {}, &half)});
-  layer.Finish();
 }
 
 void WriteUnary(NodeExport& layer) {
@@ -80,7 +78,6 @@ void WriteUnary(NodeExport& layer) {
     }
     const std::string gated = gate.output(0);
     layer.AddNode("Mul", {layer.Sources().front(), gated});
-    layer.Finish();
     return;
   }
   const auto rows = UnaryNodes();
@@ -93,7 +90,6 @@ void WriteUnary(NodeExport& layer) {
   onnx::NodeProto& node = layer.AddNode(row->op_type, layer.Sources());
   if (*row->alpha != '\0') SetFloat(node, row->alpha, op.alpha());
   if (*row->beta != '\0') SetFloat(node, row->beta, op.beta());
-  layer.Finish();
 }
 
 const NodeWriterRegistration kWriteLayerNorm("layernorm", WriteLayerNorm);

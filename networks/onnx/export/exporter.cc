@@ -74,6 +74,7 @@ std::string ExportOnnx(const Graph& graph, const ParameterValues& values,
     NodeExport work(graph, layer, {values, scales}, names, used_names, proto);
     try {
       (*write)(work);
+      work.Finish();
     } catch (const std::invalid_argument& error) {
       throw OnnxError(fmt::format("layer {} ({}) cannot be exported to ONNX: {}", layer.name,
                                   layer.op->kind(), error.what()));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "kernels/activation/clip.h"
@@ -42,18 +43,30 @@ void SetWindow(onnx::NodeProto& node, const Extents& e) {
   SetInts(node, "pads", {e.pad_top, e.pad_left, e.pad_bottom, e.pad_right});
 }
 
+// `part` as in NodeExport::AddNode.
+void AddClip(NodeExport& layer, const std::string& input, float lowest, float highest,
+             std::string_view part = {}) {
+  const std::string min = layer.AddFloats("min", {}, &lowest);
+  layer.AddNode("Clip", {input, min, layer.AddFloats("max", {}, &highest)}, part);
+}
+
 // A ReLU that is fused into the operation becomes a separate node.
-void FinishWithRelu(NodeExport& layer, const onnx::NodeProto& node, bool relu) {
-  if (relu) layer.AddNode("Relu", {node.output(0)}, "relu");
-  layer.Finish();
+void AddFusedRelu(NodeExport& layer, const onnx::NodeProto& node) {
+  const std::optional<float> bound = layer.OpAs<Op>().FinalReluBound();
+  if (bound && *bound != 0) {
+    AddClip(layer, node.output(0), 0.0F, *bound, "relu");
+  } else if (bound) {
+    layer.AddNode("Relu", {node.output(0)}, "relu");
+  }
 }
 
 void WriteConv(NodeExport& layer) {
   const auto& op = layer.OpAs<ConvOp>();
   const ConvExtents& e = op.extents();
   if (op.epilogue().sum) throw std::invalid_argument("a convolution with a fused addition");
-  if (op.epilogue().bound != 0)
-    throw std::invalid_argument("a convolution with a fused bounded ReLU");
+  if (op.epilogue().function != nullptr) {
+    throw std::invalid_argument("a convolution with a fused function");
+  }
   std::vector<std::string> inputs = layer.Sources();
   inputs.push_back(layer.AddParameter("weights", {e.k, e.c / e.groups, e.r, e.s}));
   if (op.epilogue().bias) inputs.push_back(layer.AddParameter("bias", {e.k}));
@@ -61,7 +74,7 @@ void WriteConv(NodeExport& layer) {
   SetWindow(node, e);
   SetInts(node, "dilations", {e.dilation_h, e.dilation_w});
   SetInt(node, "group", e.groups);
-  FinishWithRelu(layer, node, op.epilogue().relu);
+  AddFusedRelu(layer, node);
 }
 
 void WritePool(NodeExport& layer) {
@@ -78,7 +91,6 @@ void WritePool(NodeExport& layer) {
       SetInt(node, "count_include_pad", op.algorithm() == PoolAlgorithm::kAverageOfPadding ? 1 : 0);
     }
   }
-  layer.Finish();
 }
 
 void WriteInnerProduct(NodeExport& layer) {
@@ -93,7 +105,7 @@ void WriteInnerProduct(NodeExport& layer) {
   if (op.epilogue().bias) inputs.push_back(layer.AddParameter("bias", {op.outputs()}));
   onnx::NodeProto& node = layer.AddNode("Gemm", inputs);
   SetInt(node, "transB", 1);
-  FinishWithRelu(layer, node, op.epilogue().relu);
+  AddFusedRelu(layer, node);
 }
 
 void WriteBatchNorm(NodeExport& layer) {
@@ -106,7 +118,7 @@ void WriteBatchNorm(NodeExport& layer) {
   inputs.push_back(layer.AddParameter("variance", channels, 1.0F));
   onnx::NodeProto& node = layer.AddNode("BatchNormalization", inputs);
   SetFloat(node, "epsilon", op.epsilon());
-  FinishWithRelu(layer, node, op.relu());
+  AddFusedRelu(layer, node);
 }
 
 void WriteLrn(NodeExport& layer) {
@@ -116,41 +128,27 @@ void WriteLrn(NodeExport& layer) {
   SetFloat(node, "alpha", settings.alpha);
   SetFloat(node, "beta", settings.beta);
   SetFloat(node, "bias", settings.k);
-  layer.Finish();
 }
 
 void WriteSoftmax(NodeExport& layer) {
   SetInt(layer.AddNode("Softmax", layer.Sources()), "axis", -1);
-  layer.Finish();
-}
-
-void WriteClipped(NodeExport& layer, float lowest, float highest) {
-  std::vector<std::string> inputs = layer.Sources();
-  inputs.push_back(layer.AddFloats("min", {}, &lowest));
-  inputs.push_back(layer.AddFloats("max", {}, &highest));
-  layer.AddNode("Clip", inputs);
-  layer.Finish();
 }
 
 void WriteRelu(NodeExport& layer) {
   const float bound = layer.OpAs<ReluOp>().bound();
-  if (bound != 0) {
-    WriteClipped(layer, 0.0F, bound);
-    return;
-  }
+  if (bound != 0) return AddClip(layer, layer.Sources().front(), 0.0F, bound);
   layer.AddNode("Relu", layer.Sources());
-  layer.Finish();
 }
 
 void WriteClip(NodeExport& layer) {
   const auto& op = layer.OpAs<ClipOp>();
-  WriteClipped(layer, op.lowest(), op.highest());
+  AddClip(layer, layer.Sources().front(), op.lowest(), op.highest());
 }
 
 void WriteAdd(NodeExport& layer) {
   const auto& op = layer.OpAs<AddOp>();
   onnx::NodeProto& node = layer.AddNode(op.sources() == 2 ? "Add" : "Sum", layer.Sources());
-  FinishWithRelu(layer, node, op.relu());
+  AddFusedRelu(layer, node);
 }
 
 void WriteBias(NodeExport& layer) {
@@ -163,12 +161,10 @@ void WriteBias(NodeExport& layer) {
   const onnx::NodeProto& reshape =
       layer.AddNode("Reshape", {bias, layer.AddInts("shape", extents)}, "reshape");
   layer.AddNode("Add", {layer.Sources().front(), reshape.output(0)});
-  layer.Finish();
 }
 
 void WriteConcat(NodeExport& layer) {
   SetInt(layer.AddNode("Concat", layer.Sources()), "axis", layer.OpAs<ConcatOp>().axis());
-  layer.Finish();
 }
 
 // The extents of a Reshape to `shape`. If possible, the first one is open, so that the file takes
@@ -196,20 +192,18 @@ void WriteFlatten(NodeExport& layer) {
     inputs.push_back(layer.AddInts("shape", ReshapeExtents(layer, shape)));
     layer.AddNode("Reshape", inputs);
   }
-  layer.Finish();
 }
 
 void WriteDropout(NodeExport& layer) {
   const auto& op = layer.OpAs<DropoutOp>();
   if (op.rows()) {  // ONNX has no stochastic depth, which changes nothing in inference
     layer.AddNode("Identity", layer.Sources());
-    return layer.Finish();
+    return;
   }
   const float ratio = op.ratio();
   std::vector<std::string> inputs = layer.Sources();
   inputs.push_back(layer.AddFloats("ratio", {}, &ratio));
   SetInt(layer.AddNode("Dropout", inputs), "seed", op.seed());
-  layer.Finish();
 }
 
 void WriteReduce(NodeExport& layer) {
@@ -230,20 +224,15 @@ void WriteReduce(NodeExport& layer) {
   onnx::NodeProto& node = layer.AddNode(op_types.at(op.algorithm()), inputs);
   if (!sum) SetInts(node, "axes", axes);
   SetInt(node, "keepdims", op.keep_dims() ? 1 : 0);
-  layer.Finish();
 }
 
-void WriteSigmoid(NodeExport& layer) {
-  layer.AddNode("Sigmoid", layer.Sources());
-  layer.Finish();
-}
+void WriteSigmoid(NodeExport& layer) { layer.AddNode("Sigmoid", layer.Sources()); }
 
 void WriteHardSigmoid(NodeExport& layer) {
   const auto& op = layer.OpAs<HardSigmoidOp>();
   onnx::NodeProto& node = layer.AddNode("HardSigmoid", layer.Sources());
   SetFloat(node, "alpha", op.alpha());
   SetFloat(node, "beta", op.beta());
-  layer.Finish();
 }
 
 void WriteSlice(NodeExport& layer) {
@@ -266,13 +255,11 @@ void WriteSlice(NodeExport& layer) {
   layer.AddNode("Slice", {layer.Sources().front(), layer.AddInts("starts", starts),
                           layer.AddInts("ends", ends), layer.AddInts("axes", axes),
                           layer.AddInts("steps", steps)});
-  layer.Finish();
 }
 
 void WriteTranspose(NodeExport& layer) {
   const std::vector<int>& order = layer.OpAs<TransposeOp>().order();
   SetInts(layer.AddNode("Transpose", layer.Sources()), "perm", {order.begin(), order.end()});
-  layer.Finish();
 }
 
 void WriteResize(NodeExport& layer) {
@@ -283,7 +270,18 @@ void WriteResize(NodeExport& layer) {
   SetString(node, "mode", "nearest");
   SetString(node, "coordinate_transformation_mode", "asymmetric");
   SetString(node, "nearest_mode", "floor");
-  layer.Finish();
+}
+
+// Of a BinaryOp or a MatMulOp, which may have one constant operand.
+template <typename TwoOperands>
+std::vector<std::string> SourcesWithConstant(NodeExport& layer, const TwoOperands& op) {
+  std::vector<std::string> inputs = layer.Sources();
+  if (op.constant() == BinaryConstant::kFirst) {
+    inputs.insert(inputs.begin(), layer.AddParameter("constant", op.first()));
+  } else if (op.constant() != BinaryConstant::kNone) {
+    inputs.push_back(layer.AddParameter("constant", op.second()));
+  }
+  return inputs;
 }
 
 void WriteBinary(NodeExport& layer) {
@@ -302,33 +300,18 @@ void WriteBinary(NodeExport& layer) {
   if (comparison == comparisons.end() && !op_types.contains(op.function().name)) {
     throw std::invalid_argument(fmt::format("ONNX has no operation {}", op.function().name));
   }
-  std::vector<std::string> inputs = layer.Sources();
-  if (op.constant() == BinaryConstant::kFirst) {
-    inputs.insert(inputs.begin(), layer.AddParameter("constant", op.first()));
-  } else if (op.constant() != BinaryConstant::kNone) {
-    inputs.push_back(layer.AddParameter("constant", op.second()));
-  }
+  const std::vector<std::string> inputs = SourcesWithConstant(layer, op);
   if (comparison != comparisons.end()) {
     const onnx::NodeProto& compared = layer.AddNode(comparison->second, inputs);
     SetInt(layer.AddNode("Cast", {compared.output(0)}, "real"), "to", onnx::TensorProto::FLOAT);
-    layer.Finish();
     return;
   }
   onnx::NodeProto& node = layer.AddNode(op_types.at(op.function().name), inputs);
   if (op.function().name == "fmod") SetInt(node, "fmod", 1);
-  layer.Finish();
 }
 
 void WriteMatMul(NodeExport& layer) {
-  const auto& op = layer.OpAs<MatMulOp>();
-  std::vector<std::string> inputs = layer.Sources();
-  if (op.constant() == BinaryConstant::kFirst) {
-    inputs.insert(inputs.begin(), layer.AddParameter("constant", op.first()));
-  } else if (op.constant() == BinaryConstant::kSecond) {
-    inputs.push_back(layer.AddParameter("constant", op.second()));
-  }
-  layer.AddNode("MatMul", inputs);
-  layer.Finish();
+  layer.AddNode("MatMul", SourcesWithConstant(layer, layer.OpAs<MatMulOp>()));
 }
 
 const NodeWriterRegistration kWriteAdd("add", WriteAdd);

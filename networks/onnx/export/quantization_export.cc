@@ -26,7 +26,6 @@ void WriteStep(NodeExport& layer) {
   inputs.push_back(layer.AddIntegers("zero_point", q.type, {}, {&zero, 1}));
   const bool quantizes = op.step() == QuantizeOp::Step::kQuantize;
   layer.AddNode(quantizes ? "QuantizeLinear" : "DequantizeLinear", std::move(inputs));
-  layer.Finish();
 }
 
 const NodeWriterRegistration kWriteQuantize("quantize", WriteStep);

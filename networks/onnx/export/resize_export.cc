@@ -67,7 +67,6 @@ void WriteInterpolate(NodeExport& layer) {
   SetString(node, "nearest_mode", kRoundings[static_cast<std::size_t>(settings.rounding)]);
   SetFloat(node, "cubic_coeff_a", settings.cubic_a);
   SetInt(node, "exclude_outside", settings.exclude_outside ? 1 : 0);
-  layer.Finish();
 }
 
 const NodeWriterRegistration kWriteInterpolate("interpolate", WriteInterpolate);

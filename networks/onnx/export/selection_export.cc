@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "kernels/gather/gather.h"
 #include "kernels/topk/topk.h"
@@ -26,7 +25,6 @@ void WriteTopK(NodeExport& layer) {
   } else {
     node.add_output(layer.NewName(first + "_indices"));
   }
-  layer.Finish();
 }
 
 void WriteGather(NodeExport& layer) {
@@ -37,7 +35,6 @@ void WriteGather(NodeExport& layer) {
   SetInt(cast, "to", onnx::TensorProto::INT64);
   const std::string whole = cast.output(0);
   SetInt(layer.AddNode("Gather", {layer.Sources().front(), whole}), "axis", 1);
-  layer.Finish();
 }
 
 const NodeWriterRegistration kWriteGather("gather", WriteGather);

@@ -40,7 +40,6 @@ void WriteConvNd(NodeExport& layer) {
   onnx::NodeProto& node = layer.AddNode("Conv", inputs);
   SetAxes(node, op.extents().axes);
   SetInt(node, "group", op.extents().groups);
-  layer.Finish();
 }
 
 void WriteConvTranspose(NodeExport& layer) {
@@ -55,7 +54,6 @@ void WriteConvTranspose(NodeExport& layer) {
     beyond.push_back(axis.extent + axis.pad_after - axis.Start(axis.outputs() - 1) - axis.reach());
   }
   SetInts(node, "output_padding", beyond);
-  layer.Finish();
 }
 
 void WritePoolNd(NodeExport& layer) {
@@ -78,7 +76,6 @@ void WritePoolNd(NodeExport& layer) {
   if (e.ceil_mode) SetInt(node, "ceil_mode", 1);
   if (norm) SetInt(node, "p", e.p);
   if (op.algorithm() == PoolNdAlgorithm::kAverageOfPadding) SetInt(node, "count_include_pad", 1);
-  layer.Finish();
 }
 
 const NodeWriterRegistration kWriteConvNd("conv_nd", WriteConvNd);

@@ -15,6 +15,9 @@
 
 #include "kernels/activation/relu.h"
 #include "kernels/batchnorm/batchnorm.h"
+#include "kernels/conv/conv.h"
+#include "kernels/eltwise/unary.h"
+#include "kernels/inner_product/inner_product.h"
 #include "kernels/interpolate/interpolate.h"
 #include "kernels/reorder/reorder.h"
 #include "kernels/slice/slice.h"
@@ -126,6 +129,41 @@ TEST(RoundTripTest, ASoftmaxOverChannelsKeepsTheBatchOpen) {
               RunGraph(expected.graph, expected.parameters, input))
         << batch;
   }
+}
+
+TEST(RoundTripTest, TheBoundOfAFusedReluIsKept) {
+  const Shape image{2, 3, 4, 4};
+  Graph graph("bounded");
+  const ValueId input = graph.AddInput(image, "input");
+  const ConvEpilogue epilogue = {.relu = true, .bound = 0.5F};
+  const ValueId conv = graph.Add(
+      "conv",
+      std::make_shared<ConvOp>(ConvExtents{.n = 2, .c = 3, .h = 4, .w = 4, .k = 3}, epilogue),
+      {input});
+  const ValueId norm = graph.Add(
+      "norm", std::make_shared<BatchNormOp>(image, BatchNormOp::kDefaultEpsilon, true, 0.25F),
+      {conv});
+  const InnerProductEpilogue product = {.relu = true, .bound = 0.0625F};
+  graph.SetOutputs({graph.Add("fc", std::make_shared<InnerProductOp>(image, 5, product), {norm})});
+  const ParameterValues values = DrawnParameters(graph, 3);
+  const std::vector<double> images = NormalValues(5, 2 * 3 * 4 * 4);
+  const std::vector<double> expected = RunGraph(graph, values, images);
+  EXPECT_EQ(*std::max_element(expected.begin(), expected.end()), 0.0625);
+  const ImportedNetwork network = ThereAndBack(graph, values);
+  EXPECT_EQ(RunGraph(network.graph, network.parameters, images), expected);
+}
+
+TEST(RoundTripTest, AConvolutionWithAFusedFunctionIsRefused) {
+  Graph graph("fused");
+  const ConvExtents e{.n = 1, .c = 1, .h = 2, .w = 2, .k = 1};
+  const ValueId input = graph.AddInput(Shape{1, 1, 2, 2}, "input");
+  const ConvEpilogue epilogue = {.function = FindUnaryFunction("mish")};
+  ASSERT_NE(epilogue.function, nullptr);
+  graph.SetOutputs({graph.Add("conv", std::make_shared<ConvOp>(e, epilogue), {input})});
+  EXPECT_THAT([&] { ExportOnnx(graph, DrawnParameters(graph, 3)); },
+              testing::ThrowsMessage<OnnxError>(
+                  "layer conv (conv) cannot be exported to ONNX: a convolution with a fused "
+                  "function"));
 }
 
 // All operations that can be exported, in one graph.
