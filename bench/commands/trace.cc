@@ -248,17 +248,23 @@ int RunLiveTrace(const TraceOptions& options) {
   MeasuredTrace measured = TranslateTrace(
       report.step == 0 ? program.live.trace : OfStep(program.live, report.step - 1).trace);
   const Style style = DetectStyle(stderr);
+  const bool replays = measures && !measured.rows.empty() && !Interrupted();
+  Outputs outputs;
+  // (standard output takes a result once, so that it waits for the replay)
+  if (!replays || !ResultOnStandardOutput(options)) {
+    outputs = WriteOutputs(options, measured, &report);
+  }
   if (options.repro) {
     fmt::print(stderr, "{}", BenchdnnText(measured));
   } else {
     fmt::print(stderr, "{}", LiveText(report, measured, style));
   }
-  const bool replays = measures && !measured.rows.empty();
-  if (replays && !Interrupted()) {
+  if (replays) {
     Measure(options, opened, measured);
+    outputs = WriteOutputs(options, measured, &report);
     fmt::print(stderr, "\n{}", TraceText(measured, options.all, style));
   }
-  WriteOutputs(options, measured, &report).Finish();
+  outputs.Finish();
   if (Interrupted()) return kExitInterrupted;
   if (program.status != kExitGood) return program.status;
   if (measured.AnyFailed()) return kExitWrong;

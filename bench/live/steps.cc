@@ -22,7 +22,8 @@ std::vector<std::size_t> LikelyLengths(std::span<const std::uint32_t> rows) {
   for (const auto& [row, at] : places) {
     for (std::size_t i = 0; i < at.size(); ++i) {
       for (std::size_t k = 1; k <= kNextOccurrences && i + k < at.size(); ++k) {
-        if (times.size() < kMostDistances) ++times[at[i + k] - at[i]];
+        const std::size_t distance = at[i + k] - at[i];
+        if (times.size() < kMostDistances || times.contains(distance)) ++times[distance];
       }
     }
   }

@@ -182,7 +182,9 @@ class Writer {
     if (!value.empty()) (*this)(key, value);
   }
   void Later(const char* key, const QuietReading& reading) {
-    if (reading.flops_per_second || reading.bytes_per_second) (*this)(key, reading);
+    const bool any =
+        reading.flops_per_second || reading.bytes_per_second || reading.instructions_per_second;
+    if (any) (*this)(key, reading);
   }
   Json& json() { return json_; }
 

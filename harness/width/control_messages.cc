@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "harness/text/nested_json.h"
+
 namespace topdnn {
 
 namespace {
@@ -57,7 +59,7 @@ std::string AnswerControl(std::string_view packet, int process, WidthControl& co
   if (packet.size() > kMaxControlPacket) {
     return ControlRefusal(fmt::format("the packet is longer than {} bytes", kMaxControlPacket));
   }
-  const Json request = Json::parse(packet, nullptr, false);
+  const Json request = ParseForeignJson<Json>(packet);
   if (request.is_discarded()) return ControlRefusal("the packet is not JSON");
   if (!request.is_object()) return ControlRefusal("the packet is not a JSON object");
   const auto name = request.find("request");

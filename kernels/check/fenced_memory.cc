@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,6 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
 constexpr auto kPattern = std::byte{0xff};
 
 std::size_t RoundedUp(std::size_t bytes, std::size_t unit) {
@@ -31,7 +31,8 @@ FencedMemory::FencedMemory(std::string_view name, std::size_t bytes, FencedPlace
       leaves_(fmt::format("reads or writes outside of {}", name)),
       bytes_(bytes) {
   const std::size_t needed = RoundedUp(bytes, alignment) + RoundedUp(kReadable, alignment);
-  const std::size_t inner = RoundedUp(needed, kPage);
+  // (some kernels of arm64 have pages of 64 KiB)
+  const std::size_t inner = RoundedUp(needed, static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
   mapped_ = inner + 2 * kGuard;
   void* const memory =
       mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

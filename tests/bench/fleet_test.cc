@@ -415,6 +415,15 @@ TEST_F(FleetTest, OptionsGivenWithResumeReplaceThoseOfTheSameName) {
   EXPECT_EQ(Jobs()[2], Jobs()[1]);
 }
 
+TEST_F(FleetTest, ADryRunWithResumeHasOnlyTheTasksThatAreLeft) {
+  Submit({"--batch", "1,2,4", "--sets", "3"});
+  EXPECT_EQ(RunTask("any", 1).exit_status, 0);
+  Queue("any", {{2, "RUNNING"}});
+  const Outcome outcome = Fleet("submit", {"--resume", "--dry-run"});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("--array=3 "));
+}
+
 TEST_F(FleetTest, BadInputIsOneLine) {
   const auto file = folder_.Write("template", "#!/bin/sh\n");
   const std::map<std::vector<std::string>, std::string> refusals = {

@@ -56,9 +56,13 @@ ComparedRun RunOnce(const Side& side, const std::filesystem::path& folder) {
   const bool ended = outcome.end == ChildOutcome::End::kExited &&
                      (outcome.status == kExitGood || outcome.status == kExitWrong);
   if (ended && std::filesystem::exists(json)) return RunOfProfile(ReadResult(json).json);
-  throw NothingMeasured(fmt::format("a run of {} ended with {} {}: {} ({})", side.name,
-                                    outcome.end == ChildOutcome::End::kExited ? "status" : "signal",
-                                    outcome.status, outcome.last_line,
+  const std::string how =
+      outcome.end == ChildOutcome::End::kTimedOut
+          ? fmt::format("did not end in {:.0f} h", kMostSeconds / 3600)
+          : fmt::format("ended with {} {}",
+                        outcome.end == ChildOutcome::End::kExited ? "status" : "signal",
+                        outcome.status);
+  throw NothingMeasured(fmt::format("a run of {} {}: {} ({})", side.name, how, outcome.last_line,
                                     JoinedWords(child.arguments)));
 }
 

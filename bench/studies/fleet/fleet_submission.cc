@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <numeric>
@@ -261,11 +260,7 @@ std::vector<std::string> JobArguments(const Fleet& fleet, const NodeKind& kind,
   return arguments;
 }
 
-std::vector<Submission> SubmitFleet(const Fleet& fleet) {
-  const FolderLock lock(fleet.folder, fleet.folder.string(), [&](double) {
-    throw UsageError(fmt::format("{}: another process submits this study: wait for its end",
-                                 OneLine(fleet.folder.string())));
-  });
+std::vector<Submission> SubmissionsOf(const Fleet& fleet) {
   std::vector<Submission> submissions;
   for (const FleetTask& task : TasksOf(fleet)) {
     if (task.Active() || task.Complete()) continue;
@@ -274,6 +269,15 @@ std::vector<Submission> SubmitFleet(const Fleet& fleet) {
     }
     submissions.back().sets.push_back(task.set);
   }
+  return submissions;
+}
+
+std::vector<Submission> SubmitFleet(const Fleet& fleet) {
+  const FolderLock lock(fleet.folder, fleet.folder.string(), [&](double) {
+    throw UsageError(fmt::format("{}: another process submits this study: wait for its end",
+                                 OneLine(fleet.folder.string())));
+  });
+  std::vector<Submission> submissions = SubmissionsOf(fleet);
   for (const Submission& one : submissions) {
     CheckJob(JobArguments(fleet, one.kind, one.sets));
   }

@@ -49,17 +49,20 @@ struct Submission {
   std::int64_t job = 0;
 };
 
+// The tasks that are not complete and neither wait nor run, without jobs yet: one entry a kind.
+std::vector<Submission> SubmissionsOf(const Fleet& fleet);
+
 // A job was refused after another one was submitted.
 class PartlySubmitted : public UsageError {
  public:
   using UsageError::UsageError;
 };
 
-// Submits the tasks that are not complete, unless they wait or run: one job array a kind. Only one
-// process at a time submits. Slurm checks all jobs before the first is submitted. When it has
-// accepted the first one, writes the study's file: the study keeps no option that Slurm refuses.
-// Throws UsageError if no job was submitted, PartlySubmitted if one was, and RunFailure if Slurm
-// may have a job without having said so.
+// Submits what SubmissionsOf returns: one job array a kind. Only one process at a time submits.
+// Slurm checks all jobs before the first is submitted. When it has accepted the first one, writes
+// the study's file: the study keeps no option that Slurm refuses. Throws UsageError if no job was
+// submitted, PartlySubmitted if one was, and RunFailure if Slurm may have a job without having said
+// so.
 std::vector<Submission> SubmitFleet(const Fleet& fleet);
 
 // Removes the files of MakeFleet, of a study of which no job was submitted.

@@ -153,7 +153,9 @@ class SweepRun {
       AddEnd(outcome, row);
     } else {
       AddProfile(profile, SweepFolder::CaseFile(id), row);
-      measuring_ += profile.value("measuring_seconds", 0.0);
+      // (null in the replay of a recording that does not have it)
+      const auto seconds = profile.find("measuring_seconds");
+      if (seconds != profile.end() && seconds->is_number()) measuring_ += seconds->get<double>();
     }
     Seconds& seconds = seconds_of_[KindOf(one)];
     seconds.sum += outcome.seconds;

@@ -14,7 +14,7 @@ namespace topdnn {
 // times, cases that were left out, and the sweep's own time.
 std::string SweepTable(const nlohmann::ordered_json& index, const Style& style);
 
-// "12.3 ms, 2601 images/s (OK)"
+// "12.3 ms (OK)"
 std::string SweepRowText(const nlohmann::ordered_json& row);
 
 }  // namespace topdnn

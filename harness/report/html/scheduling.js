@@ -58,7 +58,7 @@ function schedulingVerdict(scheduling) {
       scheduling.complete === false ?
           html('p', {}, 'The run was interrupted: some policies or jobs are missing.') :
           null,
-      list(`${problems.length} policies that are not OK`, problems, true),
+      list(`${problems.length} of the policies not OK`, problems, true),
       commandLine(scheduling.command));
 }
 

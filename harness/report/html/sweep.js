@@ -139,7 +139,7 @@ function sweepVerdict(sweep) {
       html('p', {class: 'caption'}, sweep.machine ? machineText(sweep.machine) : ''),
       html('p', {class: 'verdict'}, [...counts].map(([status, n]) => [badge(status), ` ${n} `])),
       sweep.left_out > 0 ? html('p', {}, `${count(sweep.left_out)} cases were left out.`) : null,
-      list(`${problems.length} cases that are not OK`, problems, true),
+      list(`${plural(problems.length, 'case')} not OK`, problems, true),
       list(plural((sweep.notes ?? []).length, 'note'), sweep.notes ?? [], false),
       commandLine(sweep.command));
 }

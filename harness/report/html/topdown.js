@@ -225,7 +225,7 @@ function topdownAbsent(profile) {
     const reason = stage.topdown_bounds_reason;
     if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
-  const texts = [...reasons].map(([reason, n]) => `no bounds for ${n} stages: ${reason}`);
+  const texts = [...reasons].map(([reason, n]) => `no bounds for ${plural(n, 'stage')}: ${reason}`);
   return html(
       'section', {class: 'picture wide', id: 'topdown'}, html('h2', {}, 'Top-Down'),
       html(

@@ -84,6 +84,9 @@ std::string ContextGapText(const Report& report, const Style& style) {
   AddRow("all reorders", "", reorders, table);
   ContextGap all = kernels;
   Add(reorders, all);
+  const std::string text =
+      "\nwhat the network adds to each stage's time by itself\n\n" + table.Text(style);
+  if (kernels.hot == 0) return text;  // every kernel FAILED its check
   const std::string sentence = fmt::format(
       "in the network the stages take {:.2f} x the kernels by themselves with hot caches: {} of "
       "reorders, at most {} for colder caches, {} for the rest; with cold caches throughout it "
@@ -91,8 +94,7 @@ std::string ContextGapText(const Report& report, const Style& style) {
       all.in_network / kernels.hot, SignedTimeText(reorders.hot, style.unicode),
       SignedTimeText(caches, style.unicode), SignedTimeText(all.Added() - caches, style.unicode),
       all.cold / kernels.hot);
-  return "\nwhat the network adds to each stage's time by itself\n\n" + table.Text(style) + "\n" +
-         Wrap(sentence, style.width, 2);
+  return text + "\n" + Wrap(sentence, style.width, 2);
 }
 
 namespace {
