@@ -18,13 +18,9 @@ std::vector<Operand> ActivationOp::Operands(const Execution& execution) const {
   return {};
 }
 
-Work ActivationOp::WorkOf(Pass pass, DataType type) const {
-  if (pass == Pass::kBackwardWeights) return {};
-  Work work;
-  work.flops = ElementFlops(pass) * shape_.elements();
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic ActivationOp::ArithmeticOf(const Execution& execution) const {
+  if (execution.pass == Pass::kBackwardWeights) return {};
+  return {.flops = ElementFlops(execution.pass) * shape_.elements()};
 }
 
 }  // namespace topdnn

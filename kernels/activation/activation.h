@@ -20,7 +20,7 @@ class ActivationOp : public Op {
   const Shape& shape() const { return shape_; }
 
   std::vector<Operand> Operands(const Execution& execution) const override;
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
   bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
 

@@ -29,16 +29,14 @@ eigen::Activation FunctionOf(const Op& op) {
 class ActivationEigen : public eigen::EigenKernel {
  public:
   ActivationEigen(const KernelRequest& request, const eigen::Functions& functions)
-      : EigenKernel(request, functions, "expression"),
-        activation_(FunctionOf(*request.op)),
-        forward_(request.execution.pass == Pass::kForward) {
+      : EigenKernel(request, functions, "expression"), activation_(FunctionOf(*request.op)) {
     const TensorDesc& desc = operands().front().desc;
     n_ = desc.layout.PaddedElements(desc.shape);
   }
 
  private:
   void Compute() override {
-    if (forward_) {
+    if (forward()) {
       functions().activate(pool(), activation_, n_, Data(Arg::kSrc), Data(Arg::kDst));
     } else {
       functions().activate_backward(pool(), activation_, n_, Data(Arg::kDiffDst), Data(Arg::kDst),
@@ -47,7 +45,6 @@ class ActivationEigen : public eigen::EigenKernel {
   }
 
   const eigen::Activation activation_;
-  const bool forward_;
   std::int64_t n_;
 };
 

@@ -63,10 +63,9 @@ class ActivationLoops : public LoopsKernel {
   ActivationLoops(const KernelRequest& request, Function function)
       : LoopsKernel(request),
         n_(request.op->Find(request.execution, Arg::kDst)->shape.elements()),
-        function_(function),
-        pass_(request.execution.pass) {}
+        function_(function) {}
 
-  void Run() noexcept override { pass_ == Pass::kForward ? Forward() : Backward(); }
+  void Run() noexcept override { pass() == Pass::kForward ? Forward() : Backward(); }
 
  private:
   void Forward() const {
@@ -88,7 +87,6 @@ class ActivationLoops : public LoopsKernel {
 
   const std::int64_t n_;
   const Function function_;
-  const Pass pass_;
 };
 
 template <typename Function>

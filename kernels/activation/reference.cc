@@ -57,11 +57,10 @@ class ActivationReference : public ReferenceKernel {
   ActivationReference(const KernelRequest& request, Function function)
       : ReferenceKernel(request),
         n_(request.op->Find(request.execution, Arg::kDst)->shape.elements()),
-        function_(function),
-        pass_(request.execution.pass) {}
+        function_(function) {}
 
   void Run() noexcept override {
-    if (pass_ == Pass::kForward) {
+    if (pass() == Pass::kForward) {
       const T* src = Data<T>(Arg::kSrc);
       T* dst = Data<T>(Arg::kDst);
 #pragma omp parallel for
@@ -78,7 +77,6 @@ class ActivationReference : public ReferenceKernel {
  private:
   const std::int64_t n_;
   const Function function_;
-  const Pass pass_;
 };
 
 template <template <typename> class Function, typename... Parameters>

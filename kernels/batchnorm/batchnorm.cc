@@ -68,20 +68,16 @@ std::vector<Operand> BatchNormOp::Operands(const Execution& execution) const {
   return operands;
 }
 
-Work BatchNormOp::WorkOf(Pass pass, DataType type) const { return WorkIn({pass, true, type}); }
-
-Work BatchNormOp::WorkIn(const Execution& execution) const {
+Arithmetic BatchNormOp::ArithmeticOf(const Execution& execution) const {
   const std::int64_t elements = shape_.elements();
   const std::int64_t relu = relu_ ? elements : 0;
-  Work work;
+  Arithmetic work;
   if (execution.pass == Pass::kBackwardData) {
     work.flops = 9 * elements + 8 * channels();
   } else if (execution.pass == Pass::kForward) {
     work.flops = execution.training ? 7 * elements + 6 * channels() + relu
                                     : 3 * elements + 4 * channels() + relu;
   }
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, execution);
   return work;
 }
 

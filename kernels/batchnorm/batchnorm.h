@@ -55,9 +55,7 @@ class BatchNormOp : public Op {
   // "8x64x56x56", "8x64x56x56_eps0.001_relu", "8x64x56x56_relu_bound6"
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // The work in training; WorkIn covers inference too. No multiply-accumulates, because published
-  // totals count none.
-  Work WorkOf(Pass pass, DataType type) const override;
+  // No multiply-accumulates, because published totals count none.
   // For E elements in C channels; a root and a division are one operation each:
   //   forward, training   7 E + 6 C: sum 1; difference, square and its sum 3; difference, product
   //                       and sum 3. Per channel: two divisions, and those of inference
@@ -67,7 +65,7 @@ class BatchNormOp : public Op {
   //                       product and difference 2, difference 1, product 1. Per channel: sum,
   //                       root, division and five products
   // A fused ReLU adds one per element (a MAX instruction) forward, and none backward.
-  Work WorkIn(const Execution& execution) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   // The number of elements in a channel.
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return batch() * image(); }
   std::vector<Parameter> Parameters() const override;

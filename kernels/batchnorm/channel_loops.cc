@@ -59,7 +59,6 @@ class BatchNormChannelLoops : public BoundKernel {
                         std::int64_t channels, const IsaFunctions& isa)
       : BoundKernel(request, "channel loops", std::string(isa.isa)),
         functions_(isa.functions),
-        execution_(request.execution),
         relu_(op.relu()),
         bound_(op.relu_bound()),
         epsilon_(op.epsilon()),
@@ -89,7 +88,7 @@ class BatchNormChannelLoops : public BoundKernel {
   }
 
   void Run() noexcept override {
-    const bool sums = execution_.training || backward();
+    const bool sums = training() || backward();
     const std::int64_t chunks = blocks_ * chunks_of_block_;
 #pragma omp parallel if (elements_ >= kMinParallelElements)
     {
@@ -128,7 +127,7 @@ class BatchNormChannelLoops : public BoundKernel {
   static constexpr std::int64_t kBlocksOfThread = 4;
 
   float* result() const { return Data(backward() ? Arg::kDiffSrc : Arg::kDst); }
-  bool backward() const { return execution_.pass == Pass::kBackwardData; }
+  bool backward() const { return pass() == Pass::kBackwardData; }
   std::int64_t padded() const { return blocks_ * adjacent_; }
 
   float* Coefficient(int which) const { return Scratch() + which * padded(); }
@@ -272,7 +271,7 @@ class BatchNormChannelLoops : public BoundKernel {
       }
       const double sum = SumsOf(thread)[c];
       const double products = ProductsOf(thread)[c];
-      if (!backward() && execution_.training) {
+      if (!backward() && training()) {
         const double mean = sum / count_;
         const double variance = products / count_ - mean * mean;
         Data(Arg::kMean)[c] = static_cast<float>(mean);
@@ -306,7 +305,6 @@ class BatchNormChannelLoops : public BoundKernel {
   }
 
   const ChannelRowFunctions functions_;
-  const Execution execution_;
   const bool relu_;
   const float bound_, epsilon_;
   const int threads_;

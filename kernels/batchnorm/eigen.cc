@@ -13,7 +13,7 @@ class BatchNormEigen : public eigen::EigenKernel {
  public:
   BatchNormEigen(const KernelRequest& request, const eigen::Functions& functions,
                  const BatchNormOp& op)
-      : EigenKernel(request, functions, "rows"), execution_(request.execution) {
+      : EigenKernel(request, functions, "rows") {
     norm_.rows = op.batch() * op.image();
     norm_.channels = op.channels();
     norm_.epsilon = op.epsilon();
@@ -33,11 +33,11 @@ class BatchNormEigen : public eigen::EigenKernel {
 
  private:
   void Compute() override {
-    if (execution_.pass == Pass::kBackwardData) {
+    if (pass() == Pass::kBackwardData) {
       functions().batchnorm_backward(pool(), norm_, Data(Arg::kSrc), Data(Arg::kDiffDst),
                                      Data(Arg::kDiffSrc), Data(Arg::kDiffScale),
                                      Data(Arg::kDiffShift));
-    } else if (execution_.training) {
+    } else if (training()) {
       functions().batchnorm_training(pool(), norm_, Data(Arg::kSrc), Data(Arg::kDst));
     } else {
       functions().batchnorm_inference(pool(), norm_, Data(Arg::kSrc), Data(Arg::kDst));
@@ -45,7 +45,6 @@ class BatchNormEigen : public eigen::EigenKernel {
   }
 
   eigen::BatchNorm norm_ = {};
-  const Execution execution_;
 };
 
 KernelOrRefusal MakeEigenBatchNorm(const eigen::Functions& functions, KernelRequest& request) {

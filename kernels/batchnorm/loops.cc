@@ -36,17 +36,16 @@ class BatchNormLoops : public LoopsKernel {
         image_(op.image()),
         epsilon_(op.epsilon()),
         relu_(op.relu()),
-        bound_(op.relu_bound() != 0 ? op.relu_bound() : std::numeric_limits<float>::infinity()),
-        execution_(request.execution) {}
+        bound_(op.relu_bound() != 0 ? op.relu_bound() : std::numeric_limits<float>::infinity()) {}
 
   void Run() noexcept override {
 #pragma omp parallel for if (n_ * c_ * image_ >= kMinParallelElements)
     for (std::int64_t c = 0; c < c_; ++c) {
-      if (execution_.pass == Pass::kBackwardData) {
+      if (pass() == Pass::kBackwardData) {
         Backward(c);
         continue;
       }
-      if (execution_.training) Statistics(c);
+      if (training()) Statistics(c);
       Normalize(c);
     }
   }
@@ -151,7 +150,6 @@ class BatchNormLoops : public LoopsKernel {
   const float epsilon_;
   const bool relu_;
   const float bound_;  // infinity: none
-  const Execution execution_;
 };
 
 // Whether the request settles the images in a layout of the channel loops.

@@ -32,12 +32,8 @@ std::vector<Operand> MovingAverageOp::Operands(const Execution& execution) const
           {Arg::kDst, Direction::kInOut, Shape{n_}, execution.type}};
 }
 
-Work MovingAverageOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
-  work.flops = pass == Pass::kForward ? 3 * n_ : 0;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic MovingAverageOp::ArithmeticOf(const Execution& execution) const {
+  return {.flops = execution.pass == Pass::kForward ? 3 * n_ : 0};
 }
 
 namespace {

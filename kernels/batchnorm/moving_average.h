@@ -28,7 +28,7 @@ class MovingAverageOp : public Op {
   std::string Problem() const override;  // "n64", "n64_momentum0.99"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Two products and a sum per element.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 2; }
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 

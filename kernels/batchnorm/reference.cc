@@ -21,17 +21,16 @@ class BatchNormReference : public ReferenceKernel {
         image_(op.image()),
         epsilon_(static_cast<double>(op.epsilon())),
         relu_(op.relu()),
-        bound_(static_cast<double>(op.relu_bound())),
-        execution_(request.execution) {}
+        bound_(static_cast<double>(op.relu_bound())) {}
 
   void Run() noexcept override {
 #pragma omp parallel for
     for (std::int64_t c = 0; c < c_; ++c) {
-      if (execution_.pass == Pass::kBackwardData) {
+      if (pass() == Pass::kBackwardData) {
         Backward(c);
         continue;
       }
-      if (execution_.training) Statistics(c);
+      if (training()) Statistics(c);
       Normalize(c);
     }
   }
@@ -108,7 +107,6 @@ class BatchNormReference : public ReferenceKernel {
   const double epsilon_;
   const bool relu_;
   const double bound_;  // 0: none
-  const Execution execution_;
 };
 
 const KernelRegistration kReference("batchnorm", "reference",

@@ -35,13 +35,9 @@ std::vector<Operand> BiasOp::Operands(const Execution& execution) const {
   return {};
 }
 
-Work BiasOp::WorkOf(Pass pass, DataType type) const {
-  if (pass == Pass::kBackwardData) return {};
-  Work work;
-  work.flops = shape_.elements() - (pass == Pass::kForward ? 0 : channels());
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic BiasOp::ArithmeticOf(const Execution& execution) const {
+  if (execution.pass == Pass::kBackwardData) return {};
+  return {.flops = shape_.elements() - (execution.pass == Pass::kForward ? 0 : channels())};
 }
 
 std::int64_t BiasOp::AccumulationLength(Pass pass) const {

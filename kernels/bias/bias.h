@@ -27,7 +27,7 @@ class BiasOp : public Op {
   std::string Problem() const override { return shape_.ToString(); }  // "8x64x56x56"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Forward: one addition per element. Backward: the same, but one less per channel.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   std::vector<Parameter> Parameters() const override;
   bool PassesGradientThrough() const override { return true; }

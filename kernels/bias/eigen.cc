@@ -13,14 +13,13 @@ class BiasEigen : public eigen::EigenKernel {
   BiasEigen(const KernelRequest& request, const eigen::Functions& functions, const BiasOp& op)
       : EigenKernel(request, functions, "rows"),
         c_(op.channels()),
-        rows_(op.shape().elements() / op.channels()),
-        forward_(request.execution.pass == Pass::kForward) {
-    if (!forward_) ReserveScratch(request.threads * c_);
+        rows_(op.shape().elements() / op.channels()) {
+    if (!forward()) ReserveScratch(request.threads * c_);
   }
 
  private:
   void Compute() override {
-    if (forward_) {
+    if (forward()) {
       functions().add_bias(pool(), rows_, c_, Data(Arg::kSrc), Data(Arg::kBias), Data(Arg::kDst));
     } else {
       functions().column_sums(pool(), rows_, c_, Data(Arg::kDiffDst), Scratch(),
@@ -29,7 +28,6 @@ class BiasEigen : public eigen::EigenKernel {
   }
 
   const std::int64_t c_, rows_;
-  const bool forward_;
 };
 
 KernelOrRefusal MakeEigenBias(const eigen::Functions& functions, KernelRequest& request) {

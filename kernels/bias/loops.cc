@@ -38,15 +38,14 @@ class BiasLoops : public LoopsKernel {
       : LoopsKernel(request),
         form_(form),
         padded_(form.blocks * form.width),
-        channels_(request.op->Operands(request.execution).front().shape[1]),
-        pass_(request.execution.pass) {
+        channels_(request.op->Operands(request.execution).front().shape[1]) {
     // Scratch rows of padded channels. Forward: the bias. Backward: one row of partial sums per
     // thread.
-    const std::int64_t rows = pass_ == Pass::kForward ? 1 : request.threads;
+    const std::int64_t rows = pass() == Pass::kForward ? 1 : request.threads;
     ReserveScratch(rows * padded_);
   }
 
-  void Run() noexcept override { pass_ == Pass::kForward ? Forward() : Backward(); }
+  void Run() noexcept override { pass() == Pass::kForward ? Forward() : Backward(); }
 
  private:
   bool InParallel() const { return form_.images * padded_ * form_.pixels >= kMinParallelElements; }
@@ -121,7 +120,6 @@ class BiasLoops : public LoopsKernel {
 
   const ChannelBlocks form_;
   const std::int64_t padded_, channels_;
-  const Pass pass_;
 };
 
 // Makes the loops for tensors in `layout`, and a plain bias.

@@ -16,10 +16,9 @@ class BiasReference : public ReferenceKernel {
       : ReferenceKernel(request),
         n_(op.shape()[0]),
         c_(op.channels()),
-        pixels_(op.shape().elements() / n_ / c_),
-        pass_(request.execution.pass) {}
+        pixels_(op.shape().elements() / n_ / c_) {}
 
-  void Run() noexcept override { pass_ == Pass::kForward ? Forward() : Backward(); }
+  void Run() noexcept override { pass() == Pass::kForward ? Forward() : Backward(); }
 
  private:
   void Forward() const {
@@ -43,7 +42,6 @@ class BiasReference : public ReferenceKernel {
   }
 
   const std::int64_t n_, c_, pixels_;
-  const Pass pass_;
 };
 
 const KernelRegistration kReference("bias", "reference", MakeReference<BiasOp, BiasReference>);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -146,7 +145,7 @@ KernelProblem::KernelProblem(std::shared_ptr<const Op> op, const Execution& exec
 
 void KernelProblem::Compute() {
   const ElementFunction element = FindElement(op_->kind());
-  const bool large = op_->WorkOf(execution_.pass, execution_.type).macs > kMaxReferenceMacs;
+  const bool large = op_->WorkIn(execution_).macs > kMaxReferenceMacs;
   const std::shared_ptr<const Op> first = large ? op_->OfFirstImage() : nullptr;
   if (element != nullptr && large) {
     Sample(element);

@@ -72,12 +72,6 @@ std::vector<Operand> ConcatOp::Operands(const Execution& execution) const {
   return operands;
 }
 
-Work ConcatOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
-}
-
 std::vector<std::int64_t> ConcatOp::SourcePlaces() const {
   ConcatRows rows(*this);
   return rows.outer == 1 ? std::move(rows.starts) : std::vector<std::int64_t>{};

@@ -29,7 +29,6 @@ class ConcatOp : public Op {
   std::string Problem() const override;  // "8x96x28x28_axis1_parts64x32"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No arithmetic. Every byte is read once and written once.
-  Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
   // Empty unless every axis before the concatenated one has extent 1.
   std::vector<std::int64_t> SourcePlaces() const override;

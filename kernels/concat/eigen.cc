@@ -15,8 +15,7 @@ namespace {
 class ConcatEigen : public eigen::EigenKernel {
  public:
   ConcatEigen(const KernelRequest& request, const eigen::Functions& functions, const ConcatOp& op)
-      : EigenKernel(request, functions, "rows"),
-        forward_(request.execution.pass == Pass::kForward) {
+      : EigenKernel(request, functions, "rows") {
     // In memory order, dimensions before the axis count rows, and dimensions after it are part of a
     // row.
     const std::string& tag = operands().front().desc.layout.tag();
@@ -33,11 +32,11 @@ class ConcatEigen : public eigen::EigenKernel {
 
  private:
   void Compute() override {
-    float* whole = Data(forward_ ? Arg::kDst : Arg::kDiffDst);
+    float* whole = Data(forward() ? Arg::kDst : Arg::kDiffDst);
     int source = 0;
     for (const std::int64_t length : lengths_) {
       float* part = Indexed(source++);
-      if (forward_) {
+      if (forward()) {
         functions().copy_rows(pool(), rows_, length, part, length, whole, length_);
       } else {
         functions().copy_rows(pool(), rows_, length, whole, length_, part, length);
@@ -46,7 +45,6 @@ class ConcatEigen : public eigen::EigenKernel {
     }
   }
 
-  const bool forward_;
   std::int64_t rows_ = 1;
   std::vector<std::int64_t> lengths_;  // length of a row, by part
   std::int64_t length_ = 0;            // length of a row of the whole tensor

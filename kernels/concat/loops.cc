@@ -14,8 +14,7 @@ namespace {
 
 class ConcatLoops : public LoopsKernel {
  public:
-  ConcatLoops(const KernelRequest& request, const ConcatOp& op)
-      : LoopsKernel(request), rows_(op), pass_(request.execution.pass) {}
+  ConcatLoops(const KernelRequest& request, const ConcatOp& op) : LoopsKernel(request), rows_(op) {}
 
   // Each thread copies an equal part of the elements: rows of images may be few, and sources are of
   // different lengths.
@@ -37,7 +36,7 @@ class ConcatLoops : public LoopsKernel {
       const std::int64_t count = std::min(end - first, rows_.lengths[s] - in_part);
       const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
       float* part = Indexed<float>(static_cast<int>(s)) + row * rows_.lengths[s] + in_part;
-      if (pass_ == Pass::kForward) {
+      if (pass() == Pass::kForward) {
         std::memcpy(Data<float>(Arg::kDst) + first, part, bytes);
       } else {
         std::memcpy(part, Data<float>(Arg::kDiffDst) + first, bytes);
@@ -47,7 +46,6 @@ class ConcatLoops : public LoopsKernel {
   }
 
   const ConcatRows rows_;
-  const Pass pass_;
 };
 
 const KernelRegistration kLoops("concat", "native", MakeLoops<ConcatOp, ConcatLoops>);

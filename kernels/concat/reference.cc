@@ -13,7 +13,7 @@ template <typename T>
 class ConcatReference : public ReferenceKernel {
  public:
   ConcatReference(const KernelRequest& request, const ConcatOp& op)
-      : ReferenceKernel(request), rows_(op), pass_(request.execution.pass) {}
+      : ReferenceKernel(request), rows_(op) {}
 
   void Run() noexcept override {
     for (std::int64_t row = 0; row < rows_.outer; ++row) {
@@ -23,7 +23,7 @@ class ConcatReference : public ReferenceKernel {
             row * rows_.dst_length + rows_.starts[static_cast<std::size_t>(s)];
         T* part = Indexed<T>(s) + row * length;
         for (std::int64_t i = 0; i < length; ++i) {
-          if (pass_ == Pass::kForward) {
+          if (pass() == Pass::kForward) {
             Data<T>(Arg::kDst)[whole + i] = part[i];
           } else {
             part[i] = Data<T>(Arg::kDiffDst)[whole + i];
@@ -35,7 +35,6 @@ class ConcatReference : public ReferenceKernel {
 
  private:
   const ConcatRows rows_;
-  const Pass pass_;
 };
 
 const KernelRegistration kReference("concat", "reference",

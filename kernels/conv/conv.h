@@ -89,7 +89,7 @@ class ConvOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*OH*OW*(C/G)*R*S in each pass; bias and epilogue are not counted.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   // MagnitudeBeforeBound (kernels/activation/fused_relu.h).
   double MagnitudeOfDst(const Execution& execution,

@@ -83,14 +83,13 @@ std::vector<Operand> ConvDepthwiseOp::Operands(const Execution& execution) const
   return operands;
 }
 
-Work ConvDepthwiseOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, false, type})) return {};
-  Work work = pointwise_.WorkOf(pass, type);
-  const Work second = depthwise_.WorkOf(pass, type);
+Arithmetic ConvDepthwiseOp::ArithmeticOf(const Execution& execution) const {
+  if (!Has(execution)) return {};
+  Arithmetic work = pointwise_.ArithmeticOf(execution);
+  const Arithmetic second = depthwise_.ArithmeticOf(execution);
   work.macs += second.macs;
   work.flops += second.flops;
-  work.flops_without_padding += second.flops_without_padding;
-  work.bytes = CompulsoryBytes(*this, {pass, false, type});
+  *work.flops_without_padding += *second.flops_without_padding;
   return work;
 }
 

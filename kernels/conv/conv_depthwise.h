@@ -43,7 +43,7 @@ class ConvDepthwiseOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // That of both convolutions. The bytes do not have the tensor between them.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   // The root mean square of the sums without ReLUs, estimated for terms of random sign.
   double MagnitudeOfDst(const Execution& execution,

@@ -99,15 +99,14 @@ class ConvEigen : public eigen::EigenKernel {
                     AlgorithmOf(request.execution.pass, product, shards.shares_product())),
         e_(Describe(op.extents())),
         epilogue_(op.epilogue()),
-        pass_(request.execution.pass),
         product_(product),
         rows_(e_.n * e_.oh * e_.ow),
         patch_(e_.r * e_.s * e_.c),
         images_(shards.images()),
         shares_product_(shards.shares_product()) {
     const std::int64_t col =
-        product_ || pass_ == Pass::kForward ? 0 : images_ * e_.oh * e_.ow * patch_;
-    const bool sums_bias = pass_ == Pass::kBackwardWeights && epilogue_.bias;
+        product_ || pass() == Pass::kForward ? 0 : images_ * e_.oh * e_.ow * patch_;
+    const bool sums_bias = pass() == Pass::kBackwardWeights && epilogue_.bias;
     ReserveRunScratch(std::max(col, sums_bias ? request.threads * e_.k : 0));
   }
 
@@ -125,7 +124,7 @@ class ConvEigen : public eigen::EigenKernel {
   }
 
   void Compute() override {
-    switch (pass_) {
+    switch (pass()) {
       case Pass::kForward:
         return Forward();
       case Pass::kBackwardData:
@@ -187,7 +186,6 @@ class ConvEigen : public eigen::EigenKernel {
 
   const eigen::Convolution e_;
   const ConvEpilogue epilogue_;
-  const Pass pass_;
   const bool product_;
   const std::int64_t rows_, patch_, images_;
   const bool shares_product_;
@@ -200,9 +198,8 @@ class DepthwiseEigen : public eigen::EigenKernel {
                     request.algorithm == eigen::kRows ? "depthwise_rows" : "depthwise"),
         e_(Describe(op.extents())),
         epilogue_(op.epilogue()),
-        pass_(request.execution.pass),
         by_rows_(request.algorithm == eigen::kRows) {
-    const bool sums_bias = pass_ == Pass::kBackwardWeights && epilogue_.bias;
+    const bool sums_bias = pass() == Pass::kBackwardWeights && epilogue_.bias;
     if (by_rows_) {
       ReserveScratch(request.threads * e_.r * e_.s * e_.k);
     } else if (sums_bias) {
@@ -212,7 +209,7 @@ class DepthwiseEigen : public eigen::EigenKernel {
 
  private:
   void Compute() override {
-    switch (pass_) {
+    switch (pass()) {
       case Pass::kForward:
         functions().depthwise_forward(pool(), e_, Data(Arg::kSrc), Data(Arg::kWeights),
                                       Describe(epilogue_, Data(Arg::kBias)), Data(Arg::kDst));
@@ -239,7 +236,6 @@ class DepthwiseEigen : public eigen::EigenKernel {
 
   const eigen::Convolution e_;
   const ConvEpilogue epilogue_;
-  const Pass pass_;
   const bool by_rows_;
 };
 

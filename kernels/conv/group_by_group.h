@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 
 #include "kernels/conv/conv.h"
 #include "kernels/kernel/kernel.h"

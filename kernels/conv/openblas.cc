@@ -29,7 +29,6 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
       : OpenBlasKernel(request, NameFor(request, op.extents())),
         e_(op.extents()),
         epilogue_(op.epilogue()),
-        pass_(request.execution.pass),
         parallel_(request.algorithm == kParallel),
         patch_(e_.c / e_.groups * e_.r * e_.s),
         kernels_(e_.k / e_.groups),
@@ -40,25 +39,25 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     OpenBlasKernel::Prepare(memory);
-    src_ = Data(pass_ == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc);
-    weights_ = Data(pass_ == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights);
-    bias_ = Data(pass_ == Pass::kBackwardWeights ? Arg::kDiffBias : Arg::kBias);
-    dst_ = Data(pass_ == Pass::kForward ? Arg::kDst : Arg::kDiffDst);
+    src_ = Data(pass() == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc);
+    weights_ = Data(pass() == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights);
+    bias_ = Data(pass() == Pass::kBackwardWeights ? Arg::kDiffBias : Arg::kBias);
+    dst_ = Data(pass() == Pass::kForward ? Arg::kDst : Arg::kDiffDst);
   }
 
   void Run() noexcept override {
-    if (pass_ == Pass::kBackwardWeights && bias_ != nullptr) BackwardBias();
+    if (pass() == Pass::kBackwardWeights && bias_ != nullptr) BackwardBias();
     for (std::int64_t n = 0; n < e_.n; ++n) {
       float* image = src_ + n * e_.c * e_.h * e_.w;
       float* dst = dst_ + n * e_.k * positions_;
       float* col = ColIsImage(e_) ? image : Scratch();
-      if (col != image && pass_ != Pass::kBackwardData) Im2Col(e_, parallel_, image, col);
+      if (col != image && pass() != Pass::kBackwardData) Im2Col(e_, parallel_, image, col);
       for (std::int64_t g = 0; g < e_.groups; ++g) {
         MultiplyGroup(n, weights_ + g * kernels_ * patch_, col + g * patch_ * positions_,
                       dst + g * kernels_ * positions_);
       }
-      if (col != image && pass_ == Pass::kBackwardData) Col2Im(e_, parallel_, col, image);
-      if (pass_ == Pass::kForward) Epilogue(dst);
+      if (col != image && pass() == Pass::kBackwardData) Col2Im(e_, parallel_, col, image);
+      if (pass() == Pass::kForward) Epilogue(dst);
     }
   }
 
@@ -70,7 +69,7 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
 
   // One group of image n: weights (K/G, patch), col (patch, positions), dst (K/G, positions).
   void MultiplyGroup(std::int64_t n, float* weights, float* col, float* dst) const {
-    switch (pass_) {
+    switch (pass()) {
       case Pass::kForward:
         openblas::Sgemm(false, false, kernels_, positions_, patch_, weights, col,
                         epilogue_.sum ? 1.0F : 0.0F, dst);
@@ -133,7 +132,6 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
 
   const ConvExtents e_;
   const ConvEpilogue epilogue_;
-  const Pass pass_;
   const bool parallel_;
   const std::int64_t patch_, kernels_, positions_;
   const std::vector<float> ones_;  // (positions), or empty

@@ -51,10 +51,7 @@ template <typename T>
 class ConvReference : public ReferenceKernel {
  public:
   ConvReference(const KernelRequest& request, const ConvOp& op)
-      : ReferenceKernel(request),
-        e_(InOneRow(op.extents())),
-        epilogue_(op.epilogue()),
-        pass_(request.execution.pass) {}
+      : ReferenceKernel(request), e_(InOneRow(op.extents())), epilogue_(op.epilogue()) {}
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     ReferenceKernel::Prepare(memory);
@@ -62,7 +59,7 @@ class ConvReference : public ReferenceKernel {
   }
 
   void Run() noexcept override {
-    switch (pass_) {
+    switch (pass()) {
       case Pass::kForward:
         return Forward();
       case Pass::kBackwardData:
@@ -135,7 +132,6 @@ class ConvReference : public ReferenceKernel {
 
   const ConvExtents e_;
   const ConvEpilogue epilogue_;
-  const Pass pass_;
   ConvSums<T> sums_{e_};
 };
 

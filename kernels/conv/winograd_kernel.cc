@@ -48,7 +48,6 @@ WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayou
     : BoundKernel(request, "winograd:tiles", std::string(layouts.vectors.isa)),
       steps_(StepsOf(layouts.vectors.lanes,
                      static_cast<int>(dynamic_cast<const ConvOp&>(*request.op).extents().r))),
-      pass_(request.execution.pass),
       threads_(request.threads),
       lanes_(layouts.vectors.lanes) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
@@ -60,7 +59,7 @@ WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayou
       operand.desc.layout = layouts.weights;
     }
   }
-  const bool reverse = pass_ == Pass::kBackwardData;
+  const bool reverse = pass() == Pass::kBackwardData;
   problem_.src = ImagesOf(op.src_shape(), layouts.images, lanes_);
   problem_.dst = ImagesOf(op.dst_shape(), layouts.images, lanes_);
   problem_.pad_top = e.pad_top;
@@ -76,7 +75,7 @@ WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayou
   problem_.tile_rows = CeilDiv(problem_.dst.h, side);
   problem_.tile_columns = CeilDiv(problem_.dst.w, side);
   tiles_ = e.n * problem_.tile_rows * problem_.tile_columns;
-  if (pass_ == Pass::kForward) {
+  if (pass() == Pass::kForward) {
     const ConvEpilogue& epilogue = op.epilogue();
     problem_.epilogue = LaneEpilogueOf(epilogue.sum, epilogue.relu, epilogue.bound);
   }
@@ -85,8 +84,8 @@ WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayou
 
 void WinogradKernel::Prepare(const std::map<Arg, void*>& memory) {
   BoundKernel::Prepare(memory);
-  problem_.src_data = Data(pass_ == Pass::kBackwardData ? Arg::kDiffDst : Arg::kSrc);
-  problem_.dst_data = Data(pass_ == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kDst);
+  problem_.src_data = Data(pass() == Pass::kBackwardData ? Arg::kDiffDst : Arg::kSrc);
+  problem_.dst_data = Data(pass() == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kDst);
   problem_.diff_dst_data = Data(Arg::kDiffDst);
   problem_.bias = Data(Arg::kBias);
   weights_.data = Data(Arg::kWeights);
@@ -96,7 +95,7 @@ void WinogradKernel::Prepare(const std::map<Arg, void*>& memory) {
 }
 
 void WinogradKernel::FindWeights(const Shape& shape, const Layout& layout) {
-  const bool reverse = pass_ == Pass::kBackwardData;
+  const bool reverse = pass() == Pass::kBackwardData;
   const std::vector<std::vector<std::int64_t>> offset = AddressingOf(layout.tag(), shape).offset_of;
   (reverse ? inputs_ : outputs_) = offset[0];
   (reverse ? outputs_ : inputs_) = offset[1];

@@ -38,7 +38,6 @@ class WinogradKernel : public BoundKernel {
   std::int64_t tiles() const { return tiles_; }
 
   const WinogradSteps steps_;
-  const Pass pass_;
   const int threads_;
   const std::int64_t lanes_;
   WinogradProblem problem_;

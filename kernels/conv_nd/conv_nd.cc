@@ -111,17 +111,16 @@ std::vector<Operand> ConvNdOp::Operands(const Execution& execution) const {
   return {};
 }
 
-Work ConvNdOp::WorkOf(Pass pass, DataType type) const {
+Arithmetic ConvNdOp::ArithmeticOf(const Execution& /*execution*/) const {
   const ConvNdExtents& e = extents_;
   const std::int64_t pairs = e.n * e.k * (e.c / e.groups);
-  Work work;
+  Arithmetic work;
   work.macs = pairs * Taps(e.axes) * Outputs(e.axes);
   work.flops = 2 * work.macs;
   work.flops_without_padding = 2 * pairs * ProductOf(e.axes, [](const SpatialAxis& axis) {
                                  return TapsInside(axis.extent, axis.outputs(), axis.kernel,
                                                    axis.stride, axis.pad_before, axis.dilation);
                                });
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;
 }
 

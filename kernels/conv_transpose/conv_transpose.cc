@@ -45,8 +45,9 @@ std::vector<Operand> ConvTransposeOp::Operands(const Execution& execution) const
   return operands;
 }
 
-Work ConvTransposeOp::WorkOf(Pass pass, DataType type) const {
-  return convolution_->WorkOf(PassOfConvolution(pass), type);
+Arithmetic ConvTransposeOp::ArithmeticOf(const Execution& execution) const {
+  return convolution_->ArithmeticOf(
+      {PassOfConvolution(execution.pass), execution.training, execution.type});
 }
 
 std::int64_t ConvTransposeOp::AccumulationLength(Pass pass) const {

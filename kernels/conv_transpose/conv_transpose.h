@@ -44,7 +44,7 @@ class ConvTransposeOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // That of the convolution's pass.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override;

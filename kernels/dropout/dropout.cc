@@ -52,16 +52,10 @@ std::vector<Operand> DropoutOp::Operands(const Execution& execution) const {
   return operands;
 }
 
-Work DropoutOp::WorkOf(Pass pass, DataType type) const { return WorkIn({pass, true, type}); }
-
-Work DropoutOp::WorkIn(const Execution& execution) const {
+Arithmetic DropoutOp::ArithmeticOf(const Execution& execution) const {
   if (execution.pass == Pass::kBackwardWeights) return {};
   const bool scales = execution.training || execution.pass == Pass::kBackwardData;
-  Work work;
-  work.flops = scales ? shape_.elements() : 0;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, execution);
-  return work;
+  return {.flops = scales ? shape_.elements() : 0};
 }
 
 namespace {

@@ -69,10 +69,8 @@ class DropoutOp : public Op {
   // "64x4096_ratio0.5", "64x4096s7_ratio0.5", "8x96x56x56_ratio0.1_rows"
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // The work in training; WorkIn covers inference too.
-  Work WorkOf(Pass pass, DataType type) const override;
   // One product per element; none in inference. The generator's integer operations are not counted.
-  Work WorkIn(const Execution& execution) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
   bool CopiesInInference() const override { return true; }
   bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }

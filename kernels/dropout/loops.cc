@@ -33,7 +33,6 @@ class DropoutLoops : public LoopsKernel {
         row_(op.rows() ? n_ / op.shape()[0] : 0),
         mask_(op.mask()),
         scale_(static_cast<float>(op.scale())),
-        execution_(request.execution),
         make_runner_(std::move(make_runner)) {
     for (KernelOperand& operand : operands_) {
       if (operand.arg != Arg::kWorkspace && operand.arg != Arg::kStep) operand.desc.layout = layout;
@@ -51,9 +50,9 @@ class DropoutLoops : public LoopsKernel {
   }
 
   void Run() noexcept override {
-    if (execution_.pass == Pass::kBackwardData) {
+    if (pass() == Pass::kBackwardData) {
       Backward();
-    } else if (execution_.training) {
+    } else if (training()) {
       ForwardTraining();
     } else {
       Copy();
@@ -162,7 +161,6 @@ class DropoutLoops : public LoopsKernel {
   const std::int64_t row_;  // elements of a row that is dropped as a whole; 0: single elements
   const DropoutMask mask_;
   const float scale_;
-  const Execution execution_;
   const std::function<RangeRunner()> make_runner_;
   RangeRunner for_ranges_;
   std::vector<std::int64_t> offsets_;  // empty: row-major

@@ -17,15 +17,14 @@ class DropoutReference : public ReferenceKernel {
         n_(op.shape().elements()),
         draws_(op.mask_shape().elements()),
         mask_(op.mask()),
-        scale_(op.scale()),
-        execution_(request.execution) {}
+        scale_(op.scale()) {}
 
   void Run() noexcept override {
-    if (execution_.pass == Pass::kBackwardData) {
+    if (pass() == Pass::kBackwardData) {
       Scale(Data<T>(Arg::kDiffDst), Data<T>(Arg::kDiffSrc));
       return;
     }
-    if (execution_.training) Draw();
+    if (training()) Draw();
     Scale(Data<T>(Arg::kSrc), Data<T>(Arg::kDst));
   }
 
@@ -55,7 +54,6 @@ class DropoutReference : public ReferenceKernel {
   const std::int64_t n_, draws_;
   const DropoutMask mask_;
   const double scale_;
-  const Execution execution_;
 };
 
 const KernelRegistration kReference("dropout", "reference",

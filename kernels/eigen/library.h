@@ -5,7 +5,6 @@
 #define TOPDNN_KERNELS_EIGEN_LIBRARY_H_
 
 #include <memory>
-#include <string>
 #include <string_view>
 #include <variant>
 

@@ -35,13 +35,9 @@ std::vector<Operand> AddOp::Operands(const Execution& execution) const {
   return operands;
 }
 
-Work AddOp::WorkOf(Pass pass, DataType type) const {
-  if (pass != Pass::kForward) return {};
-  Work work;
-  work.flops = (sources_ - 1 + (relu_ ? 1 : 0)) * shape_.elements();
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic AddOp::ArithmeticOf(const Execution& execution) const {
+  if (execution.pass != Pass::kForward) return {};
+  return {.flops = (sources_ - 1 + (relu_ ? 1 : 0)) * shape_.elements()};
 }
 
 std::shared_ptr<const Op> AddOp::FusedWith(const Op& next) const {

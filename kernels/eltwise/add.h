@@ -32,7 +32,7 @@ class AddOp : public Op {
   std::string Problem() const override;  // "8x64x56x56_of2_relu"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // One addition per element for each source except the first, and a MAX for the ReLU.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return sources_; }
   // Fuses a ReLU after it.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;

@@ -165,15 +165,11 @@ std::vector<Operand> BinaryOp::Operands(const Execution& execution) const {
           {Arg::kDst, Direction::kOut, dst_, type}};
 }
 
-Work BinaryOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, true, type})) return {};
-  Work work;
+Arithmetic BinaryOp::ArithmeticOf(const Execution& execution) const {
+  if (!Has(execution)) return {};
   // Backward: two products for each element, and the sums.
-  work.flops = pass == Pass::kForward ? function_.flops * dst_.elements()
-                                      : 3 * dst_.elements() - second_.elements();
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+  return {.flops = execution.pass == Pass::kForward ? function_.flops * dst_.elements()
+                                                    : 3 * dst_.elements() - second_.elements()};
 }
 
 std::vector<Parameter> BinaryOp::Parameters() const {

@@ -67,7 +67,7 @@ class BinaryOp : public Op {
   // when the first is.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   std::vector<Parameter> Parameters() const override;
 

@@ -40,13 +40,9 @@ std::vector<Operand> IntegerStepsOp::Operands(const Execution& execution) const 
           {Arg::kDst, Direction::kOut, shape_, execution.type}};
 }
 
-Work IntegerStepsOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, true, type})) return {};
-  Work work;
-  work.flops = shape_.elements() * static_cast<std::int64_t>(steps_.size());
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic IntegerStepsOp::ArithmeticOf(const Execution& execution) const {
+  if (!Has(execution)) return {};
+  return {.flops = shape_.elements() * static_cast<std::int64_t>(steps_.size())};
 }
 
 std::vector<Parameter> IntegerStepsOp::Parameters() const {

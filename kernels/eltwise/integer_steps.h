@@ -35,7 +35,7 @@ class IntegerStepsOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // An operation per step and element.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
   std::vector<Parameter> Parameters() const override;

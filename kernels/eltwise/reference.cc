@@ -39,14 +39,14 @@ template <typename T>
 class UnaryReference : public ReferenceKernel {
  public:
   UnaryReference(const KernelRequest& request, const UnaryOp& op)
-      : ReferenceKernel(request), op_(op), forward_(request.execution.pass == Pass::kForward) {}
+      : ReferenceKernel(request), op_(op) {}
 
   void Run() noexcept override {
     const auto alpha = static_cast<double>(op_.alpha());
     const auto beta = static_cast<double>(op_.beta());
     for (std::int64_t i = 0; i < op_.shape().elements(); ++i) {
       const auto x = static_cast<double>(Data<T>(Arg::kSrc)[i]);
-      if (forward_) {
+      if (forward()) {
         Data<T>(Arg::kDst)[i] = static_cast<T>(op_.function().value(x, alpha, beta));
       } else {
         const auto gradient = static_cast<double>(Data<T>(Arg::kDiffDst)[i]);
@@ -58,17 +58,16 @@ class UnaryReference : public ReferenceKernel {
 
  private:
   const UnaryOp op_;
-  const bool forward_;
 };
 
 template <typename T>
 class BinaryReference : public ReferenceKernel {
  public:
   BinaryReference(const KernelRequest& request, const BinaryOp& op)
-      : ReferenceKernel(request), op_(op), forward_(request.execution.pass == Pass::kForward) {}
+      : ReferenceKernel(request), op_(op) {}
 
   void Run() noexcept override {
-    if (!forward_) return Backward();
+    if (!forward()) return Backward();
     for (std::int64_t i = 0; i < op_.dst().elements(); ++i) {
       const auto a = static_cast<double>(DataOf<T>(op_.first_arg())[PlaceIn(op_.first(), i)]);
       const auto b = static_cast<double>(DataOf<T>(op_.second_arg())[PlaceIn(op_.second(), i)]);
@@ -113,7 +112,6 @@ class BinaryReference : public ReferenceKernel {
   }
 
   const BinaryOp op_;
-  const bool forward_;
 };
 
 const KernelRegistration kReferenceAdd("add", "reference", MakeReference<AddOp, AddReference>);

@@ -206,14 +206,11 @@ std::vector<Operand> UnaryOp::Operands(const Execution& execution) const {
           {Arg::kDiffSrc, Direction::kOut, shape_, type}};
 }
 
-Work UnaryOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, true, type})) return {};
-  Work work;
-  work.flops = shape_.elements() *
-               (pass == Pass::kForward ? function_.forward_flops : function_.backward_flops);
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic UnaryOp::ArithmeticOf(const Execution& execution) const {
+  if (!Has(execution)) return {};
+  return {.flops =
+              shape_.elements() * (execution.pass == Pass::kForward ? function_.forward_flops
+                                                                    : function_.backward_flops)};
 }
 
 namespace {

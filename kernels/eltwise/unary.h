@@ -54,7 +54,7 @@ class UnaryOp : public Op {
   std::string_view kind() const override { return "unary"; }
   std::string Problem() const override;  // "leaky_relu8x64x56x56_alpha0.01"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
   bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
 

@@ -44,12 +44,6 @@ std::vector<Operand> FlattenOp::Operands(const Execution& execution) const {
   return UnaryOperands(execution, src_, dst_);
 }
 
-Work FlattenOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
-}
-
 namespace {
 
 std::shared_ptr<const Op> ParseFlatten(const ProblemWord& word) {

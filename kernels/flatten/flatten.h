@@ -27,7 +27,6 @@ class FlattenOp : public Op {
   std::string Problem() const override;  // "8x64x7x7", "1x112x56x56_to1x4x28x56x56"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No arithmetic. Every byte is read once and written once.
-  Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
 
  private:

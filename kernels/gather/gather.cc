@@ -37,13 +37,6 @@ std::vector<Operand> GatherOp::Operands(const Execution& execution) const {
           {Arg::kDst, Direction::kOut, dst_shape(), type}};
 }
 
-Work GatherOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, true, type})) return {};
-  Work work;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
-}
-
 std::vector<Parameter> GatherOp::Parameters() const {
   if (!constant_) return {};
   return {{Arg::kWeights, Arg::kDiffWeights, "indices", Shape{extents_.count}, 0, 0.0}};

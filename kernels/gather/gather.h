@@ -41,7 +41,6 @@ class GatherOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No arithmetic.
-  Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
   std::vector<Parameter> Parameters() const override;

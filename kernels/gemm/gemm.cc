@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
@@ -77,14 +76,9 @@ std::vector<Operand> GemmOp::Operands(const Execution& execution) const {
   return {};
 }
 
-Work GemmOp::WorkOf(Pass pass, DataType type) const {
+Arithmetic GemmOp::ArithmeticOf(const Execution& /*execution*/) const {
   const GemmExtents& e = extents_;
-  Work work;
-  work.macs = e.batch * e.m * e.n * e.k;
-  work.flops = 2 * work.macs;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+  return OfProducts(e.batch * e.m * e.n * e.k);
 }
 
 std::int64_t GemmOp::AccumulationLength(Pass pass) const { return ProductOf(extents_, pass).inner; }

@@ -42,7 +42,7 @@ class GemmOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates batch*M*N*K in each pass. The scaling by alpha and beta is not counted.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 

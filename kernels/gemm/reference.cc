@@ -34,10 +34,7 @@ template <typename T>
 class GemmReference : public ReferenceKernel {
  public:
   GemmReference(const KernelRequest& request, const GemmOp& op)
-      : ReferenceKernel(request),
-        e_(op.extents()),
-        pass_(request.execution.pass),
-        p_(ProductOf(e_, pass_)) {}
+      : ReferenceKernel(request), e_(op.extents()), p_(ProductOf(e_, pass())) {}
 
   void Run() noexcept override {
 #pragma omp parallel for collapse(2)
@@ -48,7 +45,7 @@ class GemmReference : public ReferenceKernel {
         T* out = Data<T>(p_.out) + (b * p_.rows + row) * p_.columns;
         for (std::int64_t column = 0; column < p_.columns; ++column) {
           out[column] = static_cast<T>(
-              Scaled(e_, pass_, Sum(p_, lhs, rhs, row, column), static_cast<double>(out[column])));
+              Scaled(e_, pass(), Sum(p_, lhs, rhs, row, column), static_cast<double>(out[column])));
         }
       }
     }
@@ -56,7 +53,6 @@ class GemmReference : public ReferenceKernel {
 
  private:
   const GemmExtents e_;
-  const Pass pass_;
   const GemmProduct p_;
 };
 

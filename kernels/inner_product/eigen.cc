@@ -22,14 +22,13 @@ class InnerProductEigen : public eigen::EigenKernel {
         c_(op.inputs()),
         k_(op.outputs()),
         epilogue_(op.epilogue()),
-        pass_(request.execution.pass),
         inputs_first_(inputs_first) {
-    if (pass_ == Pass::kBackwardWeights && epilogue_.bias) ReserveScratch(request.threads * k_);
+    if (pass() == Pass::kBackwardWeights && epilogue_.bias) ReserveScratch(request.threads * k_);
   }
 
  private:
   void Compute() override {
-    switch (pass_) {
+    switch (pass()) {
       case Pass::kForward:
         functions().matmul(pool(), {.m = n_,
                                     .n = k_,
@@ -68,7 +67,6 @@ class InnerProductEigen : public eigen::EigenKernel {
 
   const std::int64_t n_, c_, k_;
   const InnerProductEpilogue epilogue_;
-  const Pass pass_;
   const bool inputs_first_;
 };
 

@@ -71,13 +71,8 @@ std::vector<Operand> InnerProductOp::Operands(const Execution& execution) const 
   return operands;
 }
 
-Work InnerProductOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
-  work.macs = batch() * inputs() * outputs_;
-  work.flops = 2 * work.macs;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic InnerProductOp::ArithmeticOf(const Execution& /*execution*/) const {
+  return OfProducts(batch() * inputs() * outputs_);
 }
 
 std::int64_t InnerProductOp::AccumulationLength(Pass pass) const {

@@ -46,7 +46,7 @@ class InnerProductOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*C*H*W in each pass. Bias and epilogue are not counted.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override;

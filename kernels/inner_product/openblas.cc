@@ -21,19 +21,18 @@ class InnerProductOpenBlas : public openblas::OpenBlasKernel {
         n_(op.batch()),
         c_(op.inputs()),
         k_(op.outputs()),
-        ones_(static_cast<std::size_t>(n_), 1.0F),
-        pass_(request.execution.pass) {}
+        ones_(static_cast<std::size_t>(n_), 1.0F) {}
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     OpenBlasKernel::Prepare(memory);
-    src_ = Data(pass_ == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc);
-    weights_ = Data(pass_ == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights);
-    bias_ = Data(pass_ == Pass::kBackwardWeights ? Arg::kDiffBias : Arg::kBias);
-    dst_ = Data(pass_ == Pass::kForward ? Arg::kDst : Arg::kDiffDst);
+    src_ = Data(pass() == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc);
+    weights_ = Data(pass() == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights);
+    bias_ = Data(pass() == Pass::kBackwardWeights ? Arg::kDiffBias : Arg::kBias);
+    dst_ = Data(pass() == Pass::kForward ? Arg::kDst : Arg::kDiffDst);
   }
 
   void Run() noexcept override {
-    switch (pass_) {
+    switch (pass()) {
       case Pass::kForward:
         openblas::Sgemm(false, true, n_, k_, c_, src_, weights_, 0.0F, dst_);
         if (bias_ != nullptr)
@@ -52,7 +51,6 @@ class InnerProductOpenBlas : public openblas::OpenBlasKernel {
  private:
   const std::int64_t n_, c_, k_;
   const std::vector<float> ones_;  // (N)
-  const Pass pass_;
   // src or diff_src (N, C); weights or diff_weights (K, C); bias or diff_bias; dst or diff_dst.
   float* src_ = nullptr;
   float* weights_ = nullptr;

@@ -189,14 +189,12 @@ std::int64_t InterpolateOp::Taps() const {
   return taps;
 }
 
-Work InterpolateOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, true, type})) return {};
+Arithmetic InterpolateOp::ArithmeticOf(const Execution& execution) const {
+  if (!Has(execution)) return {};
   const bool copies = settings_.interpolation == Interpolation::kNearest;
-  Work work;
+  Arithmetic work;
   if (!copies) work.flops = 2 * dst_.elements() * Taps();
-  if (copies && pass == Pass::kBackwardData) work.flops = dst_.elements();
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  if (copies && execution.pass == Pass::kBackwardData) work.flops = dst_.elements();
   return work;
 }
 

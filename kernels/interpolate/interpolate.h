@@ -74,7 +74,7 @@ class InterpolateOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Two operations per weight of each element of dst; none for the nearest element forward.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
 
  private:

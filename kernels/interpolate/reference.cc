@@ -16,17 +16,16 @@ class InterpolateReference : public ReferenceKernel {
  public:
   InterpolateReference(const KernelRequest& request, const InterpolateOp& op)
       : ReferenceKernel(request),
-        forward_(request.execution.pass == Pass::kForward),
-        from_(forward_ ? op.src_shape() : op.dst_shape()),
-        to_(forward_ ? op.dst_shape() : op.src_shape()) {
+        from_(forward() ? op.src_shape() : op.dst_shape()),
+        to_(forward() ? op.dst_shape() : op.src_shape()) {
     for (int d = 0; d < to_.rank(); ++d) {
       const AxisWeights axis = op.WeightsOf(d);
-      axes_.push_back(forward_ ? axis : axis.Transposed(to_[d]));
+      axes_.push_back(forward() ? axis : axis.Transposed(to_[d]));
     }
   }
 
   void Run() noexcept override {
-    T* result = Data<T>(forward_ ? Arg::kDst : Arg::kDiffSrc);
+    T* result = Data<T>(forward() ? Arg::kDst : Arg::kDiffSrc);
     for (std::int64_t i = 0; i < to_.elements(); ++i) {
       result[i] = static_cast<T>(Sum(to_.rank() - 1, i, 0, 1));
     }
@@ -37,7 +36,7 @@ class InterpolateReference : public ReferenceKernel {
   // after d. `place` is what these dimensions add to the position in the source. `stride` is the
   // source's stride of dimension d.
   double Sum(int d, std::int64_t index, std::int64_t place, std::int64_t stride) const {
-    if (d < 0) return static_cast<double>(Data<T>(forward_ ? Arg::kSrc : Arg::kDiffDst)[place]);
+    if (d < 0) return static_cast<double>(Data<T>(forward() ? Arg::kSrc : Arg::kDiffDst)[place]);
     const AxisWeights& axis = axes_[static_cast<std::size_t>(d)];
     const auto i = static_cast<std::size_t>(index % to_[d]);
     double sum = 0;
@@ -49,7 +48,6 @@ class InterpolateReference : public ReferenceKernel {
     return sum;
   }
 
-  const bool forward_;
   const Shape from_, to_;
   std::vector<AxisWeights> axes_;
 };

@@ -7,7 +7,7 @@
 namespace topdnn {
 
 BoundKernel::BoundKernel(const KernelRequest& request, std::string implementation, std::string isa)
-    : Kernel(request) {
+    : Kernel(request), execution_(request.execution) {
   implementation_ = std::move(implementation);
   isa_ = std::move(isa);
 }

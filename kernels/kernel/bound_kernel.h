@@ -23,6 +23,11 @@ class BoundKernel : public Kernel {
  protected:
   BoundKernel(const KernelRequest& request, std::string implementation, std::string isa = {});
 
+  // What the request asked for.
+  Pass pass() const { return execution_.pass; }
+  bool forward() const { return execution_.pass == Pass::kForward; }
+  bool training() const { return execution_.training; }
+
   // Memory of the only operand in a role, bound by Prepare. nullptr when the computation has none.
   template <typename T = float>
   T* Data(Arg arg) const {
@@ -54,6 +59,7 @@ class BoundKernel : public Kernel {
   float* Scratch() const { return scratch_data_; }
 
  private:
+  const Execution execution_;
   std::array<void*, Arg::kRoles> data_ = {};  // by role
   std::vector<void*> indexed_;                // by index
   std::size_t scratch_floats_ = 0;

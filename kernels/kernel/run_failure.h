@@ -18,7 +18,7 @@ void RecordRunFailure(const char* call, int status) noexcept;
 // The failure since the last call of this function, in one line; empty when there is none.
 std::string TakeRunFailure();
 
-// Throws std::runtime_error with that line where there is one.
+// Throws KernelFailed with that line if there is one.
 void ThrowOnRunFailure();
 
 }  // namespace topdnn

@@ -57,14 +57,10 @@ std::vector<Operand> LayerNormOp::Operands(const Execution& execution) const {
   return operands;
 }
 
-Work LayerNormOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, true, type})) return {};
-  Work work;
-  work.flops = pass == Pass::kForward ? 8 * shape_.elements() + 5 * pixels()
-                                      : 13 * shape_.elements() + 5 * pixels();
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic LayerNormOp::ArithmeticOf(const Execution& execution) const {
+  if (!Has(execution)) return {};
+  return {.flops = execution.pass == Pass::kForward ? 8 * shape_.elements() + 5 * pixels()
+                                                    : 13 * shape_.elements() + 5 * pixels()};
 }
 
 std::vector<Parameter> LayerNormOp::Parameters() const {

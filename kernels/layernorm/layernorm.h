@@ -46,7 +46,7 @@ class LayerNormOp : public Op {
   //   backward_data  13 E + 5 P: difference and product 2; product and two sums 3; two products
   //                  with scale and their sums 4; two differences and two products 4. Per pixel:
   //                  sum, root and division; two divisions
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   // The number of terms of the longest sum.
   std::int64_t AccumulationLength(Pass pass) const override {
     return pass == Pass::kForward ? channels() : std::max(channels(), pixels());

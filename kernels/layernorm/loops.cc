@@ -20,16 +20,12 @@ template <typename T>
 class LayerNormLoops : public LoopsKernel {
  public:
   LayerNormLoops(const KernelRequest& request, const LayerNormOp& op)
-      : LoopsKernel(request),
-        c_(op.channels()),
-        rows_(op.pixels()),
-        epsilon_(op.epsilon()),
-        forward_(request.execution.pass == Pass::kForward) {
+      : LoopsKernel(request), c_(op.channels()), rows_(op.pixels()), epsilon_(op.epsilon()) {
     // Sums of each thread: of diff_dst * x^, and of diff_dst.
-    if (!forward_) ReserveScratch(2 * request.threads * c_);
+    if (!forward()) ReserveScratch(2 * request.threads * c_);
   }
 
-  void Run() noexcept override { forward_ ? Forward() : Backward(); }
+  void Run() noexcept override { forward() ? Forward() : Backward(); }
 
  private:
   bool InParallel() const { return rows_ * c_ >= kMinParallelElements; }
@@ -113,7 +109,6 @@ class LayerNormLoops : public LoopsKernel {
 
   const std::int64_t c_, rows_;
   const float epsilon_;
-  const bool forward_;
 };
 
 KernelOrRefusal MakeLoopsLayerNorm(const KernelRequest& given) {

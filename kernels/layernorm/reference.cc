@@ -19,11 +19,10 @@ class LayerNormReference : public ReferenceKernel {
         c_(op.channels()),
         pixels_(op.pixels()),
         plane_(pixels_ / op.shape()[0]),
-        epsilon_(static_cast<double>(op.epsilon())),
-        forward_(request.execution.pass == Pass::kForward) {}
+        epsilon_(static_cast<double>(op.epsilon())) {}
 
   void Run() noexcept override {
-    if (forward_) {
+    if (forward()) {
 #pragma omp parallel for
       for (std::int64_t p = 0; p < pixels_; ++p) Normalize(p);
       return;
@@ -91,7 +90,6 @@ class LayerNormReference : public ReferenceKernel {
 
   const std::int64_t c_, pixels_, plane_;  // plane: the pixels of an image
   const double epsilon_;
-  const bool forward_;
 };
 
 const KernelRegistration kReference("layernorm", "reference",

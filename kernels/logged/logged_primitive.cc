@@ -56,9 +56,8 @@ float LoggedOp::ScaleOfSums() const {
   return static_cast<float>(std::exp2(-std::ceil(std::log2(sums / 32))));
 }
 
-Work LoggedOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
-  const Execution execution{pass, execution_.training, type};
+Arithmetic LoggedOp::ArithmeticOf(const Execution& execution) const {
+  Arithmetic work;
   std::int64_t results = 0;
   std::int64_t products = 0;  // results of a forward pass
   std::int64_t pixels = 0;    // of src, without its channels
@@ -88,8 +87,6 @@ Work LoggedOp::WorkOf(Pass pass, DataType type) const {
     }
   }
   work.flops = 2 * work.macs + results * operations;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, execution);
   return work;
 }
 

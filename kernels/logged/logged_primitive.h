@@ -71,7 +71,7 @@ class LoggedOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates of convolutions and products, and one operation for each element of the
   // results and each operation on it.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   std::shared_ptr<const Op> OfFirstImage() const override;
 

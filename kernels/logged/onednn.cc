@@ -4,7 +4,6 @@
 
 #include "kernels/library/onednn.h"
 
-#include <fmt/format.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 
 #include <algorithm>

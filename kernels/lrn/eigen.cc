@@ -14,7 +14,6 @@ class LrnEigen : public eigen::EigenKernel {
  public:
   LrnEigen(const KernelRequest& request, const eigen::Functions& functions, const LrnOp& op)
       : EigenKernel(request, functions, AlgorithmOf(request)),
-        forward_(request.execution.pass == Pass::kForward),
         by_rows_(request.algorithm == eigen::kRows) {
     const LrnSettings& s = op.settings();
     norm_.rows = op.batch() * op.image();
@@ -26,7 +25,7 @@ class LrnEigen : public eigen::EigenKernel {
     norm_.k = s.k;
     if (by_rows_) {
       ReserveScratch(2 * request.threads * op.channels());
-    } else if (forward_) {
+    } else if (forward()) {
       ReserveRunScratch(op.channels() * op.channels());
     }
   }
@@ -45,7 +44,7 @@ class LrnEigen : public eigen::EigenKernel {
   void Compute() override { by_rows_ ? ComputeByRows() : ComputeAsTensorFlow(); }
 
   void ComputeAsTensorFlow() {
-    if (forward_) {
+    if (forward()) {
       functions().lrn(pool(), norm_, Data(Arg::kSrc), Data(Arg::kDst));
     } else {
       functions().lrn_backward(pool(), norm_, Data(Arg::kSrc), Data(Arg::kDst), Data(Arg::kDiffDst),
@@ -55,7 +54,7 @@ class LrnEigen : public eigen::EigenKernel {
 
   void ComputeByRows() {
     float* scale = Data(Arg::kWorkspace);
-    if (forward_) {
+    if (forward()) {
       functions().lrn_rows(pool(), norm_, Data(Arg::kSrc), Data(Arg::kDst), scale);
     } else {
       functions().lrn_rows_backward(pool(), norm_, Data(Arg::kSrc), scale, Data(Arg::kDiffDst),
@@ -63,7 +62,7 @@ class LrnEigen : public eigen::EigenKernel {
     }
   }
 
-  const bool forward_, by_rows_;
+  const bool by_rows_;
   eigen::ResponseNorm norm_ = {};
 };
 

@@ -35,8 +35,7 @@ class LrnLoops : public LoopsKernel {
         image_(op.image()),
         elements_(op.shape().elements()),
         alpha_(op.settings().alpha / static_cast<float>(op.settings().size)),
-        beta_(op.settings().beta),
-        pass_(request.execution.pass) {
+        beta_(op.settings().beta) {
     // Per thread: a block of `scale`, or of the gradient's terms.
     ReserveScratch(request.threads * op.channels() * kPixels);
   }
@@ -52,7 +51,7 @@ class LrnLoops : public LoopsKernel {
       for (std::int64_t b = 0; b < blocks; ++b) {
         const std::int64_t first = n * op_.channels() * image_ + b * kPixels;
         const std::int64_t pixels = std::min(kPixels, image_ - b * kPixels);
-        if (pass_ == Pass::kForward) {
+        if (pass() == Pass::kForward) {
           Forward<kThreeQuarters>(first, pixels);
         } else {
           Backward<kThreeQuarters>(first, pixels);
@@ -125,7 +124,6 @@ class LrnLoops : public LoopsKernel {
   const std::int64_t image_, elements_;
   const float alpha_;  // factor of one term of the sum
   const float beta_;
-  const Pass pass_;
 };
 
 const KernelRegistration kLoops("lrn", "native", MakeLoops<LrnOp, LrnLoops>);

@@ -64,32 +64,25 @@ std::vector<Operand> LrnOp::Operands(const Execution& execution) const {
   return operands;
 }
 
-Work LrnOp::WorkOf(Pass pass, DataType type) const {
-  if (pass == Pass::kBackwardWeights) return {};
+Arithmetic LrnOp::ArithmeticOf(const Execution& execution) const {
+  if (execution.pass == Pass::kBackwardWeights) return {};
   std::int64_t inside = 0;  // sum over the channels of one pixel of their windows' sizes
   for (std::int64_t d = -(settings_.size - 1) / 2; d <= settings_.size / 2; ++d) {
     inside += std::max<std::int64_t>(channels() - std::abs(d), 0);
   }
   const std::int64_t elements = shape_.elements();
   const std::int64_t terms = inside * batch() * image();
-  const std::int64_t per_term = pass == Pass::kForward ? 2 : 1;
-  const std::int64_t others = (pass == Pass::kForward ? 4 : 7) * elements;
-  Work work;
+  const std::int64_t per_term = execution.pass == Pass::kForward ? 2 : 1;
+  const std::int64_t others = (execution.pass == Pass::kForward ? 4 : 7) * elements;
+  Arithmetic work;
   work.flops = per_term * settings_.size * elements + others;
   work.flops_without_padding = per_term * terms + others;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
-}
-
-Work LrnOp::WorkIn(const Execution& execution) const {
-  Work work = WorkOf(execution.pass, execution.type);
   if (execution.pass == Pass::kBackwardData && execution.recomputes) {
-    const Work forward = WorkOf(Pass::kForward, execution.type);
-    const std::int64_t power_and_product = 2 * shape_.elements();
+    const Arithmetic forward = ArithmeticOf({Pass::kForward});
+    const std::int64_t power_and_product = 2 * elements;
     work.flops += forward.flops - power_and_product;
-    work.flops_without_padding += forward.flops_without_padding - power_and_product;
+    *work.flops_without_padding += *forward.flops_without_padding - power_and_product;
   }
-  work.bytes = CompulsoryBytes(*this, execution);
   return work;
 }
 

@@ -71,8 +71,7 @@ class LrnOp : public Op {
   // Backward size + 7 per element: two products, a division and a power for each term; the sum of
   // the terms; two products and a difference. When it recomputes scale, 2 size + 2 more. Windows
   // contain only channels that exist.
-  Work WorkOf(Pass pass, DataType type) const override;
-  Work WorkIn(const Execution& execution) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override {
     return std::min(settings_.size, channels()) + 1;
   }

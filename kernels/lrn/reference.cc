@@ -21,15 +21,14 @@ class LrnReference : public ReferenceKernel {
         image_(op.image()),
         alpha_(static_cast<double>(op.settings().alpha) / static_cast<double>(op.settings().size)),
         beta_(static_cast<double>(op.settings().beta)),
-        k_(static_cast<double>(op.settings().k)),
-        pass_(request.execution.pass) {}
+        k_(static_cast<double>(op.settings().k)) {}
 
   void Run() noexcept override {
 #pragma omp parallel for
     for (std::int64_t n = 0; n < op_.batch(); ++n) {
       for (std::int64_t c = 0; c < op_.channels(); ++c) {
         for (std::int64_t i = 0; i < image_; ++i) {
-          pass_ == Pass::kForward ? Forward(n, c, i) : Backward(n, c, i);
+          pass() == Pass::kForward ? Forward(n, c, i) : Backward(n, c, i);
         }
       }
     }
@@ -82,7 +81,6 @@ class LrnReference : public ReferenceKernel {
   const std::int64_t image_;
   const double alpha_;  // factor of one term of the sum
   const double beta_, k_;
-  const Pass pass_;
 };
 
 const KernelRegistration kReference("lrn", "reference", MakeReference<LrnOp, LrnReference>);

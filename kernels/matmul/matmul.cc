@@ -82,14 +82,9 @@ std::vector<Operand> MatMulOp::Operands(const Execution& execution) const {
           {Arg::kDst, Direction::kOut, dst_, type}};
 }
 
-Work MatMulOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, true, type})) return {};
-  Work work;
-  work.macs = dst_.elements() * k();
-  work.flops = 2 * work.macs;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic MatMulOp::ArithmeticOf(const Execution& execution) const {
+  if (!Has(execution)) return {};
+  return OfProducts(dst_.elements() * k());
 }
 
 std::vector<Parameter> MatMulOp::Parameters() const {

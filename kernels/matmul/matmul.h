@@ -44,7 +44,7 @@ class MatMulOp : public Op {
   // "8x1x16x32_by8x4x32x64"; "_constant" follows when the second is one, "_of" when the first is.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return k(); }
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
   std::vector<Parameter> Parameters() const override;

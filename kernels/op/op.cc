@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <stdexcept>
 
 namespace topdnn {
 
@@ -88,6 +87,14 @@ std::vector<Operand> UnaryOperands(const Execution& execution, const Shape& src,
       break;
   }
   return {};
+}
+
+Work Op::WorkIn(const Execution& execution) const {
+  const Arithmetic done = ArithmeticOf(execution);
+  return {.macs = done.macs,
+          .flops = done.flops,
+          .flops_without_padding = done.flops_without_padding.value_or(done.flops),
+          .bytes = CompulsoryBytes(*this, execution)};
 }
 
 std::int64_t CompulsoryBytes(const Op& op, const Execution& execution) {

@@ -98,14 +98,20 @@ struct Parameter {
   double initial;       // constant start value, used when fan_in is 0
 };
 
-// The arithmetic and the memory traffic of one pass, computed from the shapes alone. A
-// multiply-accumulate is two FLOPs. Bytes are the compulsory traffic: each operand once, without
-// layout padding and without elements that are not needed (Operand::unread).
-struct Work {
+// What an execution computes, from the shapes alone. A multiply-accumulate is two FLOPs.
+struct Arithmetic {
   std::int64_t macs = 0;   // multiply-accumulates as defined, including those on padding
   std::int64_t flops = 0;  // all operations, including 2 * macs
-  // FLOPs without the multiplications by padding zeros, which a kernel may skip.
-  std::int64_t flops_without_padding = 0;
+  // FLOPs without the multiplications by padding zeros, which a kernel may skip; absent: all.
+  std::optional<std::int64_t> flops_without_padding{};
+};
+
+inline Arithmetic OfProducts(std::int64_t macs) { return {.macs = macs, .flops = 2 * macs}; }
+
+// The arithmetic and the memory traffic of one execution. Bytes are the compulsory traffic: each
+// operand once, without layout padding and without elements that are not needed (Operand::unread).
+struct Work {
+  std::int64_t macs = 0, flops = 0, flops_without_padding = 0;  // as in Arithmetic
   std::int64_t bytes = 0;
 };
 
@@ -166,12 +172,11 @@ class Op {
   virtual std::string Problem() const = 0;
   // The tensors that the computation reads and writes. Empty when the operation has no such pass.
   virtual std::vector<Operand> Operands(const Execution& execution) const = 0;
-  virtual Work WorkOf(Pass pass, DataType type) const = 0;
-  // The work of one execution. Operations that compute less in inference override it; WorkOf is the
-  // work in training.
-  virtual Work WorkIn(const Execution& execution) const {
-    return WorkOf(execution.pass, execution.type);
-  }
+  // The arithmetic of an execution; by default none (a copy).
+  virtual Arithmetic ArithmeticOf(const Execution& /*execution*/) const { return {}; }
+  Work WorkIn(const Execution& execution) const;
+  // The same, in training.
+  Work WorkOf(Pass pass, DataType type) const { return WorkIn({pass, true, type}); }
   // Number of terms of one element of the result, for rounding errors; 0: an exact copy or choice.
   virtual std::int64_t AccumulationLength(Pass pass) const = 0;
   virtual LayoutPolicy layout_policy() const { return LayoutPolicy::kFollows; }

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <string>
 #include <variant>
 
 #include "kernels/kernel/kernel.h"

@@ -26,7 +26,6 @@
 #include "kernels/op/problem.h"
 #include "kernels/plugin/library.h"
 #include "kernels/plugin/plugin_kernel.h"
-#include "kernels/reorder/store.h"
 
 namespace topdnn {
 

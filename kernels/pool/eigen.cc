@@ -42,7 +42,6 @@ class PoolEigen : public eigen::EigenKernel {
   PoolEigen(const KernelRequest& request, const eigen::Functions& functions, const PoolOp& op)
       : EigenKernel(request, functions, SharesRows(request, op) ? "rows" : "columns"),
         max_(op.algorithm() == PoolAlgorithm::kMax),
-        forward_(request.execution.pass == Pass::kForward),
         by_rows_(SharesRows(request, op)),
         rows_(RowsOf(op)),
         cols_(ColsOf(op)) {
@@ -70,7 +69,7 @@ class PoolEigen : public eigen::EigenKernel {
                 .col_outs = cols_.covering.data(),
                 .divisors = divisors_.data()};
     // Per result, the place of the maximum (64 bits) and then the maximum.
-    if (!forward_ && !by_rows_) ReserveRunScratch(3 * Results());
+    if (!forward() && !by_rows_) ReserveRunScratch(3 * Results());
   }
 
  private:
@@ -101,7 +100,7 @@ class PoolEigen : public eigen::EigenKernel {
             op.algorithm() == PoolAlgorithm::kAverageOfPadding};
   }
 
-  void Compute() override { forward_ ? Forward() : Backward(); }
+  void Compute() override { forward() ? Forward() : Backward(); }
 
   void Forward() {
     const float* src = Data(Arg::kSrc);
@@ -124,7 +123,7 @@ class PoolEigen : public eigen::EigenKernel {
                                   Scratch() + 2 * Results(), places, diff_src);
   }
 
-  const bool max_, forward_, by_rows_;
+  const bool max_, by_rows_;
   const Axis rows_, cols_;
   std::vector<float> divisors_;  // (OH, OW)
   eigen::Pooling pooling_;

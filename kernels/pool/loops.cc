@@ -34,7 +34,6 @@ class PoolLoops : public LoopsKernel {
       : LoopsKernel(request),
         algorithm_(op.algorithm()),
         e_(op.extents()),
-        pass_(request.execution.pass),
         threads_(request.threads) {
     for (std::int64_t s = 0; s < e_.s; ++s) columns_.push_back(ColumnsOf(s));
     for (std::int64_t x = 0; x < ow_; ++x) widths_.push_back(Counted(ColumnWindow(x)));
@@ -52,7 +51,7 @@ class PoolLoops : public LoopsKernel {
 #pragma omp parallel for if (planes * image >= kMinParallelElements)
     for (std::int64_t plane = 0; plane < planes; ++plane) {
       std::int32_t* winners = workspace == nullptr ? nullptr : workspace + plane * outputs;
-      if (pass_ == Pass::kForward) {
+      if (pass() == Pass::kForward) {
         Forward(Data<float>(Arg::kSrc) + plane * image, Data<float>(Arg::kDst) + plane * outputs,
                 winners);
       } else {
@@ -64,7 +63,7 @@ class PoolLoops : public LoopsKernel {
 
  private:
   // Whether the pass needs a row of quotients per thread.
-  bool Scales() const { return pass_ == Pass::kBackwardData && algorithm_ != PoolAlgorithm::kMax; }
+  bool Scales() const { return pass() == Pass::kBackwardData && algorithm_ != PoolAlgorithm::kMax; }
 
   // The outputs of a row for which tap `s` of the window is inside the image.
   OutputRange ColumnsOf(std::int64_t s) const {
@@ -204,7 +203,6 @@ class PoolLoops : public LoopsKernel {
 
   const PoolAlgorithm algorithm_;
   const PoolExtents e_;
-  const Pass pass_;
   const int threads_;
   const std::int64_t oh_ = e_.oh(), ow_ = e_.ow();
   std::vector<OutputRange> columns_;       // by tap S

@@ -106,33 +106,25 @@ std::vector<Operand> PoolOp::Operands(const Execution& execution) const {
   return operands;
 }
 
-Work PoolOp::WorkOf(Pass pass, DataType type) const {
-  if (pass == Pass::kBackwardWeights) return {};
+Arithmetic PoolOp::ArithmeticOf(const Execution& execution) const {
+  if (execution.pass == Pass::kBackwardWeights) return {};
   const PoolExtents& e = extents_;
   const std::int64_t outputs = e.n * e.c * e.oh() * e.ow();
   const std::int64_t all = outputs * e.r * e.s;
   const std::int64_t inside = e.n * e.c * TapsInside(e.h, e.oh(), e.r, e.stride_h, e.pad_top) *
                               TapsInside(e.w, e.ow(), e.s, e.stride_w, e.pad_left);
-  Work work;
+  Arithmetic work;
   if (algorithm_ == PoolAlgorithm::kMax) {
-    work.flops = pass == Pass::kForward ? all : outputs;
-    work.flops_without_padding = pass == Pass::kForward ? inside : outputs;
+    work.flops = execution.pass == Pass::kForward ? all : outputs;
+    work.flops_without_padding = execution.pass == Pass::kForward ? inside : outputs;
   } else {
     work.flops = all + outputs;
     work.flops_without_padding = inside + outputs;
   }
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
-}
-
-Work PoolOp::WorkIn(const Execution& execution) const {
-  Work work = WorkOf(execution.pass, execution.type);
   if (execution.pass == Pass::kBackwardData && MayRecompute(execution) && execution.recomputes) {
-    const Work again = WorkOf(Pass::kForward, execution.type);
-    work.flops += again.flops;
-    work.flops_without_padding += again.flops_without_padding;
+    work.flops += all;  // (only of maxima)
+    *work.flops_without_padding += inside;
   }
-  work.bytes = CompulsoryBytes(*this, execution);
   return work;
 }
 

@@ -66,8 +66,7 @@ class PoolOp : public Op {
   // maximum, one addition per output, and when it recomputes also forward's comparisons; for an
   // average, one addition per element of every window and one division per output. Only elements
   // inside the image count.
-  Work WorkOf(Pass pass, DataType type) const override;
-  Work WorkIn(const Execution& execution) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   SourceUse source_use() const override {
     return algorithm_ == PoolAlgorithm::kMax ? SourceUse::kMaximum : SourceUse::kOther;
   }

@@ -2,7 +2,6 @@
 
 #include "kernels/kernel/reference.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "kernels/kernel/registry.h"
@@ -17,10 +16,7 @@ template <typename T>
 class PoolReference : public ReferenceKernel {
  public:
   PoolReference(const KernelRequest& request, const PoolOp& op)
-      : ReferenceKernel(request),
-        algorithm_(op.algorithm()),
-        e_(op.extents()),
-        pass_(request.execution.pass) {}
+      : ReferenceKernel(request), algorithm_(op.algorithm()), e_(op.extents()) {}
 
   void Run() noexcept override {
     const std::int64_t planes = e_.n * e_.c;
@@ -30,7 +26,7 @@ class PoolReference : public ReferenceKernel {
 #pragma omp parallel for
     for (std::int64_t plane = 0; plane < planes; ++plane) {
       std::int32_t* winners = workspace == nullptr ? nullptr : workspace + plane * outputs;
-      if (pass_ == Pass::kForward) {
+      if (pass() == Pass::kForward) {
         Forward(Data<T>(Arg::kSrc) + plane * image, Data<T>(Arg::kDst) + plane * outputs, winners);
       } else {
         const T* src = Data<T>(Arg::kSrc);
@@ -146,7 +142,6 @@ class PoolReference : public ReferenceKernel {
 
   const PoolAlgorithm algorithm_;
   const PoolExtents e_;
-  const Pass pass_;
   const std::int64_t oh_ = e_.oh(), ow_ = e_.ow();
 };
 

@@ -106,12 +106,12 @@ std::vector<Operand> PoolNdOp::Operands(const Execution& execution) const {
   return UnaryOperands(execution, src_shape(), dst_shape());
 }
 
-Work PoolNdOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, true, type})) return {};
+Arithmetic PoolNdOp::ArithmeticOf(const Execution& execution) const {
+  if (!Has(execution)) return {};
   const std::int64_t each = algorithm_ == PoolNdAlgorithm::kLp ? 2 : 1;
   const std::int64_t outputs = dst_shape().elements();
   const std::int64_t last = algorithm_ == PoolNdAlgorithm::kMax ? 0 : outputs;  // division or root
-  Work work;
+  Arithmetic work;
   work.flops = each * outputs * Taps(extents_.axes) + last;
   std::int64_t inside = each * extents_.n * extents_.c;
   for (const SpatialAxis& axis : extents_.axes) {
@@ -119,7 +119,6 @@ Work PoolNdOp::WorkOf(Pass pass, DataType type) const {
                          axis.stride, axis.pad_before, axis.dilation);
   }
   work.flops_without_padding = inside + last;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;
 }
 

@@ -61,7 +61,7 @@ class PoolNdOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // One operation per element of every window (two for a norm, which takes powers), and one per
   // output for the division or the root. A maximum has neither.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
 
   Shape src_shape() const;

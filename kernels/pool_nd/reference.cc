@@ -3,7 +3,6 @@
 
 #include "kernels/kernel/reference.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>

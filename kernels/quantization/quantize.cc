@@ -63,12 +63,8 @@ std::vector<Operand> QuantizeOp::Operands(const Execution& execution) const {
           {Arg::kDst, Direction::kOut, shape_, quantizes ? small : real}};
 }
 
-Work QuantizeOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
-  if (pass != Pass::kForward) return work;
-  work.flops = work.flops_without_padding = shape_.elements();
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic QuantizeOp::ArithmeticOf(const Execution& execution) const {
+  return {.flops = execution.pass == Pass::kForward ? shape_.elements() : 0};
 }
 
 namespace {

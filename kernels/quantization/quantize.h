@@ -44,7 +44,7 @@ class QuantizeOp : public Op {
   std::string Problem() const override;  // "8x64x56x56_typeu8_scale0.125"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // One multiplication or division per element.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
 
  private:

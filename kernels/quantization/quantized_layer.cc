@@ -84,11 +84,9 @@ std::vector<Operand> QuantizedLayerOp::Operands(const Execution& execution) cons
   return operands;
 }
 
-Work QuantizedLayerOp::WorkOf(Pass pass, DataType type) const {
-  if (pass != Pass::kForward) return {};
-  Work work = layer_->WorkOf(pass, DataType::kF32);
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic QuantizedLayerOp::ArithmeticOf(const Execution& execution) const {
+  if (execution.pass != Pass::kForward) return {};
+  return layer_->ArithmeticOf({execution.pass});
 }
 
 namespace {

@@ -51,7 +51,7 @@ class QuantizedLayerOp : public Op {
   // the results over their range.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override {
     return layer_->AccumulationLength(pass);
   }

@@ -11,7 +11,6 @@
 #include "kernels/eigen/range_loop.h"
 #include "kernels/kernel/fidelity.h"
 #include "kernels/reduce/loops.h"
-#include "kernels/tensor/permutation.h"
 
 namespace topdnn {
 
@@ -67,8 +66,7 @@ class ReduceEigen : public eigen::EigenKernel {
  public:
   ReduceEigen(const KernelRequest& request, const eigen::Functions& functions, const ReduceOp& op,
               const std::vector<Group>& groups)
-      : EigenKernel(request, functions, groups.size() < kMaxGroups ? "sum" : "shuffle+sum"),
-        forward_(request.execution.pass == Pass::kForward) {
+      : EigenKernel(request, functions, groups.size() < kMaxGroups ? "sum" : "shuffle+sum") {
     if (groups.size() < kMaxGroups) {
       reduction_ = ReductionOf(groups);
     } else {
@@ -80,8 +78,8 @@ class ReduceEigen : public eigen::EigenKernel {
         const int place = sorted[i];
         const std::int64_t extent = groups[static_cast<std::size_t>(place)].extent;
         (i < 2 ? reduction_.outer : reduction_.middle) *= extent;
-        extents_[forward_ ? place : i] = extent;
-        order_[forward_ ? i : place] = forward_ ? place : i;
+        extents_[forward() ? place : i] = extent;
+        order_[forward() ? i : place] = forward() ? place : i;
       }
       ReserveScratch(op.src_shape().elements());
     }
@@ -93,7 +91,7 @@ class ReduceEigen : public eigen::EigenKernel {
  private:
   void Compute() override {
     const bool shuffles = scratch_bytes() != 0;
-    if (forward_) {
+    if (forward()) {
       const float* src = Data(Arg::kSrc);
       if (shuffles) {
         functions().shuffle(pool(), extents_, order_, src, Scratch());
@@ -107,7 +105,6 @@ class ReduceEigen : public eigen::EigenKernel {
     }
   }
 
-  const bool forward_;
   eigen::Reduction reduction_;
   // Of the shuffle, if there is one.
   std::int64_t extents_[kMaxGroups] = {};

@@ -1,7 +1,5 @@
 #include "kernels/reduce/loops.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -75,7 +73,6 @@ class ReduceLoops : public LoopsKernel {
  public:
   ReduceLoops(const KernelRequest& request, const ReduceOp& op)
       : LoopsKernel(request),
-        pass_(request.execution.pass),
         elements_(op.src_shape().elements()),
         threads_(request.threads),
         divisor_(static_cast<float>(op.count())),
@@ -89,7 +86,7 @@ class ReduceLoops : public LoopsKernel {
   }
 
   void Run() noexcept override {
-    if (pass_ == Pass::kBackwardData) {
+    if (pass() == Pass::kBackwardData) {
       runs_.reduces_run ? FillRuns() : CopyRuns();
     } else if constexpr (std::is_same_v<T, float>) {
       if (!runs_.reduces_run) {
@@ -106,7 +103,7 @@ class ReduceLoops : public LoopsKernel {
   // Into how many parts the rows of a sum of rows are divided, so that each thread has work: a
   // gradient of a bias has only one short row of sums.
   std::int64_t PartsOfRows() const {
-    if (pass_ == Pass::kBackwardData || runs_.reduces_run || !InParallel()) return 1;
+    if (pass() == Pass::kBackwardData || runs_.reduces_run || !InParallel()) return 1;
     const std::int64_t pieces = static_cast<std::int64_t>(runs_.kept.size()) * pieces_;
     if (pieces >= threads_) return 1;
     const auto blocks = static_cast<std::int64_t>((runs_.reduced.size() + kRows - 1) / kRows);
@@ -242,7 +239,6 @@ class ReduceLoops : public LoopsKernel {
     }
   }
 
-  const Pass pass_;
   const std::int64_t elements_;
   const int threads_;
   const float divisor_;

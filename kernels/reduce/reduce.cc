@@ -141,14 +141,13 @@ std::vector<Operand> ReduceOp::Operands(const Execution& execution) const {
   return UnaryOperands(execution, shape_, dst_shape());
 }
 
-Work ReduceOp::WorkOf(Pass pass, DataType type) const {
-  if (pass == Pass::kBackwardWeights) return {};
+Arithmetic ReduceOp::ArithmeticOf(const Execution& execution) const {
+  if (execution.pass == Pass::kBackwardWeights) return {};
   const ReduceDefinition& definition = DefinitionOf(algorithm_);
-  Work work;
-  if (pass == Pass::kForward) work.flops = definition.flops_per_element * shape_.elements();
+  Arithmetic work;
+  if (execution.pass == Pass::kForward)
+    work.flops = definition.flops_per_element * shape_.elements();
   work.flops += definition.flops_per_result * dst_shape().elements();
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;
 }
 

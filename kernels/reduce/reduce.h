@@ -79,7 +79,7 @@ class ReduceOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Forward: the FLOPs of its definition. Backward: one division per element of dst for a mean.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override {
     return pass == Pass::kForward ? count() : 1;
   }

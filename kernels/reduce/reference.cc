@@ -19,7 +19,6 @@ class ReduceReference : public ReferenceKernel {
   ReduceReference(const KernelRequest& request, const ReduceOp& op)
       : ReferenceKernel(request),
         op_(op),
-        pass_(request.execution.pass),
         divisor_(op.algorithm() == ReduceAlgorithm::kMean ? static_cast<double>(op.count()) : 1.0) {
     const std::size_t vectors = op.algorithm() == ReduceAlgorithm::kLogSumExp ? 2 : 1;
     scratch_bytes_ =
@@ -34,7 +33,7 @@ class ReduceReference : public ReferenceKernel {
 
   void Run() noexcept override {
     const std::int64_t elements = op_.src_shape().elements();
-    if (pass_ == Pass::kBackwardData) {
+    if (pass() == Pass::kBackwardData) {
       for (std::int64_t i = 0; i < elements; ++i) {
         const auto gradient = static_cast<double>(Data<T>(Arg::kDiffDst)[TargetOf(i)]);
         Data<T>(Arg::kDiffSrc)[i] = static_cast<T>(gradient / divisor_);
@@ -82,7 +81,6 @@ class ReduceReference : public ReferenceKernel {
   }
 
   const ReduceOp op_;
-  const Pass pass_;
   const double divisor_;
   std::vector<double> sums_, shifts_;  // shifts_ for log_sum_exp alone
 };

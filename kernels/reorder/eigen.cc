@@ -2,7 +2,6 @@
 
 #include "kernels/eigen/shuffle.h"
 #include "kernels/kernel/fidelity.h"
-#include "kernels/reorder/reorder.h"
 
 namespace topdnn {
 

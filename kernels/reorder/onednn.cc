@@ -3,7 +3,6 @@
 #include "kernels/library/onednn.h"
 
 #include "kernels/kernel/registry.h"
-#include "kernels/reorder/reorder.h"
 
 namespace topdnn {
 

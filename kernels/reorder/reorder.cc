@@ -29,12 +29,6 @@ std::vector<Operand> ReorderOp::Operands(const Execution& execution) const {
   return {{Arg::kSrc, Direction::kIn, shape_, from_}, {Arg::kDst, Direction::kOut, shape_, to_}};
 }
 
-Work ReorderOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
-}
-
 namespace {
 
 // The type of "_fromf32": a flag "fromf" with the number 32. f32 without such a flag.

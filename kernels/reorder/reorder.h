@@ -22,7 +22,6 @@ class ReorderOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No arithmetic. The bytes are those of both tensors.
-  Work WorkOf(Pass pass, DataType type) const override;
   // A narrower type rounds.
   std::int64_t AccumulationLength(Pass /*pass*/) const override {
     return SizeOf(to_) < SizeOf(from_) ? 1 : 0;

@@ -13,14 +13,13 @@ class ResizeEigen : public eigen::EigenKernel {
   ResizeEigen(const KernelRequest& request, const eigen::Functions& functions, const ResizeOp& op)
       : EigenKernel(request, functions, "pixels"),
         op_(op),
-        rows_(op.src_shape()[0] * op.src_shape()[2]),
-        forward_(request.execution.pass == Pass::kForward) {}
+        rows_(op.src_shape()[0] * op.src_shape()[2]) {}
 
  private:
   void Compute() override {
     const std::int64_t c = op_.src_shape()[1];
     const std::int64_t w = op_.src_shape()[3];
-    if (forward_) {
+    if (forward()) {
       functions().resize(pool(), rows_, w, c, op_.scale_h(), op_.scale_w(), Data(Arg::kSrc),
                          Data(Arg::kDst));
     } else {
@@ -31,7 +30,6 @@ class ResizeEigen : public eigen::EigenKernel {
 
   const ResizeOp op_;
   const std::int64_t rows_;  // source rows of all images
-  const bool forward_;
 };
 
 KernelOrRefusal MakeEigenResize(const eigen::Functions& functions, KernelRequest& request) {

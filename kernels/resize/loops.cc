@@ -19,15 +19,14 @@ class ResizeLoops : public LoopsKernel {
         src_width_(op.src_shape()[3]),
         dst_width_(op.dst_shape()[3]),
         scale_h_(op.scale_h()),
-        scale_w_(op.scale_w()),
-        pass_(request.execution.pass) {}
+        scale_w_(op.scale_w()) {}
 
   void Run() noexcept override {
 #pragma omp parallel for if (rows_ * scale_h_ * dst_width_ >= kMinParallelElements)
     for (std::int64_t row = 0; row < rows_; ++row) {
       const std::int64_t small = row * src_width_;
       const std::int64_t large = row * scale_h_ * dst_width_;
-      if (pass_ == Pass::kForward) {
+      if (pass() == Pass::kForward) {
         Repeat(Data<float>(Arg::kSrc) + small, Data<float>(Arg::kDst) + large);
       } else {
         Sum(Data<float>(Arg::kDiffDst) + large, Data<float>(Arg::kDiffSrc) + small);
@@ -60,7 +59,6 @@ class ResizeLoops : public LoopsKernel {
   }
 
   const std::int64_t rows_, src_width_, dst_width_, scale_h_, scale_w_;
-  const Pass pass_;
 };
 
 const KernelRegistration kLoops("resize", "native", MakeLoops<ResizeOp, ResizeLoops>);

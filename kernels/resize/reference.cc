@@ -13,9 +13,9 @@ template <typename T>
 class ResizeReference : public ReferenceKernel {
  public:
   ResizeReference(const KernelRequest& request, const ResizeOp& op)
-      : ReferenceKernel(request), op_(op), pass_(request.execution.pass) {}
+      : ReferenceKernel(request), op_(op) {}
 
-  void Run() noexcept override { pass_ == Pass::kForward ? Forward() : Backward(); }
+  void Run() noexcept override { pass() == Pass::kForward ? Forward() : Backward(); }
 
  private:
   // The rows of all images, stacked, are resized like the rows of one image.
@@ -47,7 +47,6 @@ class ResizeReference : public ReferenceKernel {
   }
 
   const ResizeOp op_;
-  const Pass pass_;
 };
 
 const KernelRegistration kReference("resize", "reference",

@@ -44,12 +44,8 @@ std::vector<Operand> ResizeOp::Operands(const Execution& execution) const {
   return UnaryOperands(execution, src_, dst_);
 }
 
-Work ResizeOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
-  if (pass == Pass::kBackwardData) work.flops = dst_.elements();
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic ResizeOp::ArithmeticOf(const Execution& execution) const {
+  return {.flops = execution.pass == Pass::kBackwardData ? dst_.elements() : 0};
 }
 
 namespace {

@@ -35,7 +35,7 @@ class ResizeOp : public Op {
   std::string Problem() const override;  // "8x64x14x14_scale2x2"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Forward: no arithmetic. Backward: one addition per element of diff_dst.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override {
     return pass == Pass::kForward ? 0 : scale_h_ * scale_w_;
   }

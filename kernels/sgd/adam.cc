@@ -36,13 +36,9 @@ std::vector<Operand> AdamOp::Operands(const Execution& execution) const {
           {Arg::kStep, Direction::kInOut, Shape{}, DataType::kS32}};
 }
 
-Work AdamOp::WorkOf(Pass pass, DataType type) const {
+Arithmetic AdamOp::ArithmeticOf(const Execution& /*execution*/) const {
   const int decay = settings_.weight_decay != 0 ? 2 : 0;
-  Work work;
-  work.flops = (12 + decay) * n_;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+  return {.flops = (12 + decay) * n_};
 }
 
 double CorrectedRate(double rate, const AdamSettings& settings, std::int32_t step) {

@@ -34,7 +34,7 @@ class AdamOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Twelve operations per element: three for the first moment, four for the second, the root and
   // four for the step. Two more with weight decay.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 4; }
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 

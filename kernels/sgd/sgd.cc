@@ -33,13 +33,9 @@ std::vector<Operand> SgdOp::Operands(const Execution& execution) const {
   return operands;
 }
 
-Work SgdOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
+Arithmetic SgdOp::ArithmeticOf(const Execution& /*execution*/) const {
   const int terms = 1 + (settings_.momentum != 0 ? 1 : 0) + (settings_.weight_decay != 0 ? 1 : 0);
-  work.flops = 2 * terms * n_;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+  return {.flops = 2 * terms * n_};
 }
 
 namespace {

@@ -35,7 +35,7 @@ class SgdOp : public Op {
   std::string Problem() const override;  // "n896_momentum0.9_decay0.0001"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Two operations per element for each of step, momentum and decay, if it is in use.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 

@@ -16,19 +16,19 @@ template <typename T>
 class SliceReference : public ReferenceKernel {
  public:
   SliceReference(const KernelRequest& request, const SliceOp& op)
-      : ReferenceKernel(request), op_(op), forward_(request.execution.pass == Pass::kForward) {
-    if (!forward_) {
+      : ReferenceKernel(request), op_(op) {
+    if (!forward()) {
       scratch_bytes_ = static_cast<std::size_t>(op.src_shape().elements()) * sizeof(double);
     }
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     ReferenceKernel::Prepare(memory);
-    if (!forward_) sums_.resize(static_cast<std::size_t>(op_.src_shape().elements()));
+    if (!forward()) sums_.resize(static_cast<std::size_t>(op_.src_shape().elements()));
   }
 
   void Run() noexcept override {
-    if (forward_) {
+    if (forward()) {
       for (std::int64_t i = 0; i < op_.dst_shape().elements(); ++i) {
         const std::int64_t source = PlaceOf(i);
         Data<T>(Arg::kDst)[i] =
@@ -63,7 +63,6 @@ class SliceReference : public ReferenceKernel {
   }
 
   const SliceOp op_;
-  const bool forward_;
   std::vector<double> sums_;
 };
 

@@ -115,13 +115,8 @@ std::vector<Operand> SliceOp::Operands(const Execution& execution) const {
   return operands;
 }
 
-Work SliceOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, true, type})) return {};
-  Work work;
-  if (pass == Pass::kBackwardData) work.flops = dst_.elements();
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic SliceOp::ArithmeticOf(const Execution& execution) const {
+  return {.flops = execution.pass == Pass::kBackwardData ? dst_.elements() : 0};
 }
 
 namespace {

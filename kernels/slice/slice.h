@@ -46,7 +46,7 @@ class SliceOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Forward: no arithmetic. Backward: one addition per element of diff_dst.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override {
     return pass == Pass::kForward ? 0 : dst_.elements();
   }

@@ -27,20 +27,9 @@ std::vector<Operand> SoftmaxCrossEntropyOp::Operands(const Execution& execution)
   return operands;
 }
 
-Work SoftmaxCrossEntropyOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
-  work.flops = 5 * batch_ * classes_;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
-}
-
-Work SoftmaxCrossEntropyOp::WorkIn(const Execution& execution) const {
-  Work work = WorkOf(execution.pass, execution.type);
+Arithmetic SoftmaxCrossEntropyOp::ArithmeticOf(const Execution& execution) const {
   // Without a gradient there is none to scale.
-  if (!execution.training) work.flops = work.flops_without_padding = 4 * batch_ * classes_;
-  work.bytes = CompulsoryBytes(*this, execution);
-  return work;
+  return {.flops = (execution.training ? 5 : 4) * batch_ * classes_};
 }
 
 namespace {

@@ -28,8 +28,7 @@ class SoftmaxCrossEntropyOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Five operations per entry: maximum, difference, exponential, sum, and the scaling of the
   // gradient.
-  Work WorkOf(Pass pass, DataType type) const override;
-  Work WorkIn(const Execution& execution) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return batch_ + classes_; }
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 

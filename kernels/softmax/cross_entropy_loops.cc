@@ -15,15 +15,12 @@ namespace {
 class CrossEntropyLoops : public LoopsKernel {
  public:
   CrossEntropyLoops(const KernelRequest& request, const SoftmaxCrossEntropyOp& op)
-      : LoopsKernel(request),
-        n_(op.batch()),
-        k_(op.classes()),
-        training_(request.execution.training) {}
+      : LoopsKernel(request), n_(op.batch()), k_(op.classes()) {}
 
   void Run() noexcept override {
     const auto* logits = Data<float>(Arg::kSrc);
     const auto* labels = Data<std::int32_t>(Arg::kLabels);
-    float* diff = training_ ? Data<float>(Arg::kDiffSrc) : nullptr;
+    float* diff = training() ? Data<float>(Arg::kDiffSrc) : nullptr;
     double loss = 0;
     // The smallest number of exponentials (about 100 microseconds of work) for which a parallel
     // loop pays, because waking the threads costs some microseconds.
@@ -47,7 +44,6 @@ class CrossEntropyLoops : public LoopsKernel {
 
  private:
   const std::int64_t n_, k_;
-  const bool training_;
 };
 
 KernelOrRefusal MakeLoopsCrossEntropy(const KernelRequest& request) {

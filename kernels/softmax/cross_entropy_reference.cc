@@ -15,10 +15,7 @@ template <typename T>
 class CrossEntropyReference : public ReferenceKernel {
  public:
   CrossEntropyReference(const KernelRequest& request, const SoftmaxCrossEntropyOp& op)
-      : ReferenceKernel(request),
-        n_(op.batch()),
-        k_(op.classes()),
-        training_(request.execution.training) {}
+      : ReferenceKernel(request), n_(op.batch()), k_(op.classes()) {}
 
   void Run() noexcept override {
     const T* logits = Data<T>(Arg::kSrc);
@@ -31,7 +28,7 @@ class CrossEntropyReference : public ReferenceKernel {
       for (std::int64_t k = 0; k < k_; ++k) sum += std::exp(static_cast<double>(row[k]) - highest);
       const double log_sum = highest + std::log(sum);
       loss += log_sum - static_cast<double>(row[labels[n]]);
-      if (training_) Gradient(row, log_sum, labels[n], Data<T>(Arg::kDiffSrc) + n * k_);
+      if (training()) Gradient(row, log_sum, labels[n], Data<T>(Arg::kDiffSrc) + n * k_);
     }
     *Data<T>(Arg::kLoss) = static_cast<T>(loss / static_cast<double>(n_));
   }
@@ -45,7 +42,6 @@ class CrossEntropyReference : public ReferenceKernel {
   }
 
   const std::int64_t n_, k_;
-  const bool training_;
 };
 
 const KernelRegistration kReferenceCrossEntropy(

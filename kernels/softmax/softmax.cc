@@ -29,14 +29,12 @@ std::vector<Operand> SoftmaxOp::Operands(const Execution& execution) const {
   return {};
 }
 
-Work SoftmaxOp::WorkOf(Pass pass, DataType type) const {
-  if (pass == Pass::kBackwardWeights) return {};
+Arithmetic SoftmaxOp::ArithmeticOf(const Execution& execution) const {
+  if (execution.pass == Pass::kBackwardWeights) return {};
   const std::int64_t entries = batch_ * classes_;
-  Work work;
-  work.macs = pass == Pass::kForward ? 0 : entries;
-  work.flops = (pass == Pass::kForward ? 5 : 4) * entries;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  Arithmetic work;
+  work.macs = execution.pass == Pass::kForward ? 0 : entries;
+  work.flops = (execution.pass == Pass::kForward ? 5 : 4) * entries;
   return work;
 }
 

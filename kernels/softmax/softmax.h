@@ -27,7 +27,7 @@ class SoftmaxOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Forward, five operations per entry: maximum, difference, exponential, sum, division. Backward,
   // four: a multiply-accumulate for the dot product, a difference, a product.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return classes_; }
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 

@@ -11,14 +11,11 @@ namespace {
 class SoftmaxEigen : public eigen::EigenKernel {
  public:
   SoftmaxEigen(const KernelRequest& request, const eigen::Functions& functions, const SoftmaxOp& op)
-      : EigenKernel(request, functions, "expression"),
-        n_(op.batch()),
-        k_(op.classes()),
-        forward_(request.execution.pass == Pass::kForward) {}
+      : EigenKernel(request, functions, "expression"), n_(op.batch()), k_(op.classes()) {}
 
  private:
   void Compute() override {
-    if (forward_) {
+    if (forward()) {
       functions().softmax(pool(), n_, k_, Data(Arg::kSrc), Data(Arg::kDst));
     } else {
       functions().softmax_backward(pool(), n_, k_, Data(Arg::kDiffDst), Data(Arg::kDst),
@@ -27,7 +24,6 @@ class SoftmaxEigen : public eigen::EigenKernel {
   }
 
   const std::int64_t n_, k_;
-  const bool forward_;
 };
 
 KernelOrRefusal MakeEigenSoftmax(const eigen::Functions& functions, KernelRequest& request) {

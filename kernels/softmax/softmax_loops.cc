@@ -15,13 +15,13 @@ namespace {
 class SoftmaxLoops : public LoopsKernel {
  public:
   SoftmaxLoops(const KernelRequest& request, const SoftmaxOp& op)
-      : LoopsKernel(request), n_(op.batch()), k_(op.classes()), pass_(request.execution.pass) {}
+      : LoopsKernel(request), n_(op.batch()), k_(op.classes()) {}
 
   void Run() noexcept override {
     // An exponential costs about ten additions.
 #pragma omp parallel for if (n_ * k_ >= kMinParallelElements / 8)
     for (std::int64_t n = 0; n < n_; ++n) {
-      if (pass_ == Pass::kForward) {
+      if (pass() == Pass::kForward) {
         Forward(Data<float>(Arg::kSrc) + n * k_, Data<float>(Arg::kDst) + n * k_);
       } else {
         Backward(Data<float>(Arg::kDiffDst) + n * k_, Data<float>(Arg::kDst) + n * k_,
@@ -52,7 +52,6 @@ class SoftmaxLoops : public LoopsKernel {
   }
 
   const std::int64_t n_, k_;
-  const Pass pass_;
 };
 
 const KernelRegistration kLoopsSoftmax("softmax", "native", MakeLoops<SoftmaxOp, SoftmaxLoops>);

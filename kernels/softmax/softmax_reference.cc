@@ -15,12 +15,12 @@ template <typename T>
 class SoftmaxReference : public ReferenceKernel {
  public:
   SoftmaxReference(const KernelRequest& request, const SoftmaxOp& op)
-      : ReferenceKernel(request), n_(op.batch()), k_(op.classes()), pass_(request.execution.pass) {}
+      : ReferenceKernel(request), n_(op.batch()), k_(op.classes()) {}
 
   void Run() noexcept override {
 #pragma omp parallel for
     for (std::int64_t n = 0; n < n_; ++n) {
-      if (pass_ == Pass::kForward) {
+      if (pass() == Pass::kForward) {
         Forward(Data<T>(Arg::kSrc) + n * k_, Data<T>(Arg::kDst) + n * k_);
       } else {
         Backward(Data<T>(Arg::kDiffDst) + n * k_, Data<T>(Arg::kDst) + n * k_,
@@ -52,7 +52,6 @@ class SoftmaxReference : public ReferenceKernel {
   }
 
   const std::int64_t n_, k_;
-  const Pass pass_;
 };
 
 const KernelRegistration kReferenceSoftmax("softmax", "reference",

@@ -1,7 +1,6 @@
 // The largest or smallest elements as loops in f32 for all backends, because their libraries lack
 // them.
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>

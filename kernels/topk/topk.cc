@@ -52,13 +52,9 @@ std::vector<Operand> TopKOp::Operands(const Execution& execution) const {
           {Arg::kDst, Direction::kOut, dst_, execution.type}};
 }
 
-Work TopKOp::WorkOf(Pass pass, DataType type) const {
-  if (!Has({pass, true, type})) return {};
-  Work work;
-  work.flops = src_.elements() * settings_.k;
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+Arithmetic TopKOp::ArithmeticOf(const Execution& execution) const {
+  if (!Has(execution)) return {};
+  return {.flops = src_.elements() * settings_.k};
 }
 
 namespace {

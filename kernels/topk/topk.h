@@ -43,7 +43,7 @@ class TopKOp : public Op {
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // k comparisons per element of src.
-  Work WorkOf(Pass pass, DataType type) const override;
+  Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 

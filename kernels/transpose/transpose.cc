@@ -66,12 +66,6 @@ std::vector<Operand> TransposeOp::Operands(const Execution& execution) const {
   return UnaryOperands(execution, src_, dst_);
 }
 
-Work TransposeOp::WorkOf(Pass pass, DataType type) const {
-  Work work;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
-}
-
 namespace {
 
 std::shared_ptr<const Op> ParseTranspose(const ProblemWord& word) {

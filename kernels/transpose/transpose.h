@@ -40,7 +40,6 @@ class TransposeOp : public Op {
   std::string Problem() const override;  // "8x64x28x28_order0x2x3x1"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No arithmetic. Every byte is read once and written once.
-  Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
 
  private:

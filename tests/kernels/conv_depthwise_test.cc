@@ -55,7 +55,7 @@ TEST(ConvDepthwiseOpTest, JoinsOnlyPixelsAndADepthwiseWindow) {
 // -1 and 1 (2 and 3 taps inside), columns at -1, 1 and 3 (2, 3 and 3 taps).
 TEST(ConvDepthwiseOpTest, CountsBothConvolutions) {
   const auto op = ParseProblem("conv_depthwise/n2c3h4w6k5u2_bias_dwbias");
-  const Work work = op->WorkOf(Pass::kForward, DataType::kF32);
+  const Work work = op->WorkIn({Pass::kForward, false});
   EXPECT_EQ(work.macs, 2 * 5 * 4 * 6 * 3 + 2 * 5 * 2 * 3 * 9);
   EXPECT_EQ(work.flops, 2 * work.macs);
   EXPECT_EQ(work.flops_without_padding, 2 * (2 * 5 * 4 * 6 * 3 + 2 * 5 * 5 * 8));

@@ -29,8 +29,8 @@ class NegationOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override {
     return UnaryOperands(execution, shape_, shape_);
   }
-  Work WorkOf(Pass pass, DataType type) const override {
-    return {.flops = shape_.elements(), .bytes = CompulsoryBytes(*this, {pass, true, type})};
+  Arithmetic ArithmeticOf(const Execution& /*execution*/) const override {
+    return {.flops = shape_.elements()};
   }
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
 

@@ -2,8 +2,6 @@
 
 #include "kernels/eigen/per_isa/table.h"
 
-#include "kernels/eigen/per_isa/tensor.h"
-
 #define TOPDNN_TEXT(x) #x
 #define TOPDNN_VERSION(world, major, minor) \
   TOPDNN_TEXT(world) "." TOPDNN_TEXT(major) "." TOPDNN_TEXT(minor)
