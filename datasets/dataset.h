@@ -3,7 +3,6 @@
 #ifndef TOPDNN_DATASETS_DATASET_H_
 #define TOPDNN_DATASETS_DATASET_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <stdexcept>

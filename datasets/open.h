@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
 
 #include "datasets/dataset.h"
 #include "datasets/format.h"

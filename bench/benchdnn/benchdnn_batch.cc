@@ -12,7 +12,6 @@
 
 #include "bench/benchdnn/benchdnn_descriptor.h"
 #include "bench/benchdnn/benchdnn_drivers.h"
-#include "bench/benchdnn/benchdnn_values.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/nearest.h"
 #include "harness/text/one_line.h"
@@ -29,39 +28,12 @@ constexpr std::size_t kMostFiles = 1'000;
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
 // Options about how benchdnn measures and checks. They do not change the problems.
-constexpr std::string_view kIgnored[] = {"allow-enum-tags-only",
-                                         "allow-unimpl",
-                                         "attr-same-pd-check",
-                                         "attr-scratchpad",
-                                         "canonical",
-                                         "check-alg",
-                                         "check-ref-impl",
-                                         "cold-cache",
-                                         "cpu-isa-hints",
-                                         "ctx-exe",
-                                         "ctx-init",
-                                         "debug-check-ws",
-                                         "execution-mode",
-                                         "fast-ref",
-                                         "fast-ref-gpu",
-                                         "fix-times-per-prb",
-                                         "global-impl",
-                                         "global-skip-impl",
-                                         "impl",
-                                         "inplace",
-                                         "max-ms-per-prb",
-                                         "mem-check",
-                                         "memory-kind",
-                                         "mode",
-                                         "mode-modifier",
-                                         "num-streams",
-                                         "perf-template",
-                                         "repeats-per-prb",
-                                         "skip-impl",
-                                         "start",
-                                         "stream-kind",
-                                         "summary",
-                                         "verbose"};
+constexpr std::string_view kIgnored =
+    "allow-enum-tags-only allow-unimpl attr-same-pd-check attr-scratchpad canonical check-alg"
+    " check-ref-impl cold-cache cpu-isa-hints ctx-exe ctx-init debug-check-ws execution-mode"
+    " fast-ref fast-ref-gpu fix-times-per-prb global-impl global-skip-impl impl inplace"
+    " max-ms-per-prb mem-check memory-kind mode mode-modifier num-streams perf-template"
+    " repeats-per-prb skip-impl start stream-kind summary verbose";
 
 struct Word {
   std::string text;
@@ -247,7 +219,8 @@ class BatchReader {
   }
 
   void TakeOption(std::string name, std::string_view value) {
-    if (std::find(std::begin(kIgnored), std::end(kIgnored), name) != std::end(kIgnored)) return;
+    static const std::vector<std::string_view> ignored = SplitText(kIgnored, " ");
+    if (std::find(ignored.begin(), ignored.end(), name) != ignored.end()) return;
     if (name == "batch") return Include(Unquoted(value));
     if (name == "engine") {
       engine_ = OneLine(Unquoted(value.substr(0, value.find(':'))));

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <system_error>
-#include <utility>
 
 #include "harness/text/one_line.h"
 #include "harness/text/parse_number.h"

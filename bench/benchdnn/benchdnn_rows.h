@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bench/benchdnn/benchdnn_values.h"
 #include "bench/log/read/trace.h"

@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "bench/benchdnn/benchdnn_line.h"
 #include "bench/benchdnn/row_maker.h"

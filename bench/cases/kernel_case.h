@@ -5,10 +5,8 @@
 #define TOPDNN_BENCH_CASES_KERNEL_CASE_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <variant>

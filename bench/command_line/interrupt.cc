@@ -7,7 +7,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/sudden_end.h"

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "bench/command_line/command.h"
 #include "harness/machine/machine.h"

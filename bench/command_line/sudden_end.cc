@@ -1,6 +1,5 @@
 #include "bench/command_line/sudden_end.h"
 
-#include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,8 +11,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <exception>
 #include <map>
 #include <new>

@@ -6,7 +6,6 @@
 #ifndef TOPDNN_BENCH_COMMAND_LINE_SUDDEN_END_H_
 #define TOPDNN_BENCH_COMMAND_LINE_SUDDEN_END_H_
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

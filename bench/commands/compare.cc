@@ -23,7 +23,6 @@
 #include "bench/studies/compare/rerun.h"
 #include "bench/studies/results/result_file.h"
 #include "harness/files/atomic_file.h"
-#include "harness/report/json.h"
 #include "harness/report/publish_result.h"
 #include "harness/text/one_line.h"
 #include "harness/text/parse_number.h"

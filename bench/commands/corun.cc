@@ -28,7 +28,6 @@
 #include "harness/report/json.h"
 #include "harness/report/publish_result.h"
 #include "harness/sharing/group.h"
-#include "harness/text/one_line.h"
 #include "harness/text/split_text.h"
 #include "harness/text/style.h"
 

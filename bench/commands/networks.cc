@@ -14,7 +14,6 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "harness/files/atomic_file.h"
-#include "harness/report/json.h"
 #include "harness/report/publish_result.h"
 #include "harness/text/style.h"
 #include "harness/text/table.h"

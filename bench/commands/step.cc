@@ -7,8 +7,6 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"

@@ -29,7 +29,6 @@
 #include "kernels/kernel/run_failure.h"
 #include "networks/onnx/export/exporter.h"
 #include "networks/parameters/learning_rate.h"
-#include "networks/parameters/parameters.h"
 
 namespace topdnn {
 

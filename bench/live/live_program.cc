@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <string_view>
 
 #include "bench/command_line/command.h"
 #include "bench/live/preloaded_program.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 
 #include "bench/replay/trace_report.h"

@@ -4,7 +4,6 @@
 #define TOPDNN_BENCH_PROFILE_HOT_STAGES_H_
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/profile/plan_profile.h"

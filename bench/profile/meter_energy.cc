@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <optional>
 #include <thread>
 #include <vector>
 

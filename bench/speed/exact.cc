@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <string>
 
 #include "bench/cases/kernel_case.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "bench/choice/networks/network_choice.h"

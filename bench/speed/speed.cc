@@ -8,11 +8,7 @@
 #include <cstdio>
 #include <functional>
 #include <limits>
-#include <map>
-#include <memory>
-#include <numeric>
 #include <oneapi/dnnl/dnnl.hpp>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -20,7 +16,6 @@
 #include "bench/cases/problem_sets.h"
 #include "bench/choice/kernels/selection.h"
 #include "bench/command_line/interrupt.h"
-#include "bench/machine/measured_ceilings.h"
 #include "bench/speed/case.h"
 #include "bench/speed/exact.h"
 #include "bench/speed/networks.h"

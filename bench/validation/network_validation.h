@@ -3,8 +3,6 @@
 #ifndef TOPDNN_BENCH_VALIDATION_NETWORK_VALIDATION_H_
 #define TOPDNN_BENCH_VALIDATION_NETWORK_VALIDATION_H_
 
-#include <string>
-
 #include "bench/workload/workload.h"
 #include "harness/report/validation.h"
 

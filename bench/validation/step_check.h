@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/workload/images.h"
 #include "bench/workload/workload.h"
 #include "harness/user_cache/cache_folder.h"
 #include "networks/plan/check.h"

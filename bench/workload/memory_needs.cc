@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <set>
-#include <string>
 
 #include "bench/command_line/command.h"
 #include "bench/workload/workload.h"

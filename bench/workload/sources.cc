@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "bench/command_line/command.h"
-#include "bench/command_line/nearest.h"
 #include "harness/topdown/perf_events.h"
 #include "harness/topdown/requests.h"
 

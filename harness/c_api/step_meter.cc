@@ -8,7 +8,6 @@
 
 #include "harness/measure/disturbance.h"
 #include "harness/measure/measure_loop.h"
-#include "harness/statistics/summary.h"
 #include "harness/text/errors.h"
 #include "harness/text/one_line.h"
 

@@ -19,7 +19,6 @@ std::uint64_t NowRaw() noexcept {
 // perf's name for elapsed nanoseconds is duration_time.
 class ClockSource final : public CounterSource {
  public:
-  std::string_view name() const override { return "clock"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return 1; }
   void Read(std::uint64_t* raw) noexcept override { *raw = NowRaw(); }

@@ -47,8 +47,7 @@ const SourceRegistration kHardware({.name = "hardware",
                                     .probe = ProbeHardware,
                                     .open = []() -> std::unique_ptr<CounterSource> {
                                       PerfPlan plan = {.passes = {HardwareEvents()}, .absent = {}};
-                                      PerfKind kind = {.name = "hardware",
-                                                       .what = "hardware events",
+                                      PerfKind kind = {.what = "hardware events",
                                                        .by_thread = false};
                                       return std::make_unique<PerfSource>(
                                           PerfSyscalls::Real(), std::move(plan), ThreadsOfProcess,

@@ -1,8 +1,6 @@
 #include "harness/counters/perf_plan.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <optional>
 
 #include "harness/counters/perf_group.h"
 

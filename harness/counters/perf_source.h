@@ -21,7 +21,6 @@ namespace topdnn {
 
 // The properties in which such sources differ.
 struct PerfKind {
-  std::string name = "perf";
   std::string what = "hardware events";  // for messages
   PerfModes modes = PerfModes::kUser;
   bool by_thread = true;  // whether FoldThreads gives counts by thread
@@ -33,7 +32,6 @@ class PerfSource final : public CounterSource {
   PerfSource(PerfSyscalls calls, PerfPlan plan, std::function<std::vector<pid_t>()> threads = {},
              PerfKind kind = {});
 
-  std::string_view name() const override { return kind_.name; }
   // The events of all passes; in each pass, those on other core types come last. An event of
   // several passes is listed once for each, from the second on as "NAME#2", so that the passes can
   // be compared.

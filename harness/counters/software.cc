@@ -37,8 +37,7 @@ const SourceRegistration kSoftware({.name = "software",
                                     .probe = ProbeSoftware,
                                     .open = []() -> std::unique_ptr<CounterSource> {
                                       PerfPlan plan = {.passes = {SoftwareEvents()}, .absent = {}};
-                                      PerfKind kind = {.name = "software",
-                                                       .what = "software events",
+                                      PerfKind kind = {.what = "software events",
                                                        .modes = kModes,
                                                        .by_thread = false};
                                       return std::make_unique<PerfSource>(
@@ -50,7 +49,6 @@ const SourceRegistration kSoftware({.name = "software",
 // cause, faults by cost, and migrations are missing.
 class RusageSource final : public CounterSource {
  public:
-  std::string_view name() const override { return "rusage"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return events_.size(); }
   void Read(std::uint64_t* raw) noexcept override {

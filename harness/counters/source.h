@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,8 +39,6 @@ class CounterSource {
  public:
   virtual ~CounterSource() = default;
 
-  // "tsc", "software", "perf".
-  virtual std::string_view name() const = 0;
   // The events, by their usual names ("cycles", "page-faults"), in the order of Fold's output.
   virtual const std::vector<std::string>& events() const = 0;
   // Raw numbers per reading.

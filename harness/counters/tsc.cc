@@ -46,7 +46,6 @@ Availability ProbeTsc() {
 
 class TscSource final : public CounterSource {
  public:
-  std::string_view name() const override { return "tsc"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return 1; }
   void Read(std::uint64_t* raw) noexcept override { *raw = NowTsc(); }

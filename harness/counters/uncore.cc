@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -137,7 +136,6 @@ class UncoreSource final : public CounterSource {
     for (const DramEvent& event : dram_) passes_ = std::max(passes_, event.pass + 1);
   }
 
-  std::string_view name() const override { return "uncore"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t passes() const override { return passes_; }
   std::size_t pass_of(std::size_t event) const override { return event == 0 ? 0 : passes_ - 1; }

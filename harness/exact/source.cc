@@ -82,7 +82,6 @@ class ExactSource final : public CounterSource {
     totals_.assign(slots(), 0);
   }
 
-  std::string_view name() const override { return "exact"; }
   const std::vector<std::string>& events() const override { return events_; }
   // One slot per event, plus one for the number of regions that were not counted completely.
   std::size_t slots() const override { return std::size(kEvents) + 1; }

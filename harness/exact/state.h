@@ -6,7 +6,6 @@
 #include <ucontext.h>
 
 #include <csignal>
-#include <cstdint>
 
 #include "harness/exact/context.h"
 

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <future>
-#include <memory>
 #include <numeric>
 
 #include "harness/counters/clock.h"

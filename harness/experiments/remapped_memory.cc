@@ -1,6 +1,5 @@
 #include "harness/experiments/remapped_memory.h"
 
-#include <fmt/format.h>
 #include <omp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -13,7 +12,6 @@
 #include <cstring>
 #include <deque>
 #include <optional>
-#include <utility>
 
 namespace topdnn {
 

@@ -1,7 +1,6 @@
 #include "harness/hot/executed_code.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <regex>
 #include <set>
-#include <string_view>
-#include <utility>
 
 #include "harness/hot/executed_code.h"
 #include "harness/hot/instruction_form.h"

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "harness/probes/quiet.h"

@@ -11,7 +11,6 @@
 
 #include "harness/report/grouped_names.h"
 #include "harness/results/groups.h"
-#include "harness/results/validity.h"
 #include "harness/text/text.h"
 
 namespace topdnn {

@@ -6,11 +6,9 @@
 #define TOPDNN_HARNESS_REPORT_VALIDATION_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/counters/source.h"

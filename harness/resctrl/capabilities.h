@@ -3,7 +3,6 @@
 #ifndef TOPDNN_HARNESS_RESCTRL_CAPABILITIES_H_
 #define TOPDNN_HARNESS_RESCTRL_CAPABILITIES_H_
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -21,7 +21,6 @@
 
 #include "harness/measure/mark_overhead.h"
 #include "harness/measure/measure.h"
-#include "harness/text/errors.h"
 
 namespace topdnn {
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "harness/scheduling/schedule.h"
 #include "harness/statistics/summary.h"

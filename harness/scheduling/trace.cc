@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 
 #include "harness/text/errors.h"
 #include "harness/text/one_line.h"

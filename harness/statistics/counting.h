@@ -11,7 +11,6 @@
 #ifndef TOPDNN_HARNESS_STATISTICS_COUNTING_H_
 #define TOPDNN_HARNESS_STATISTICS_COUNTING_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

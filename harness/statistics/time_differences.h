@@ -16,7 +16,6 @@
 #define TOPDNN_HARNESS_STATISTICS_TIME_DIFFERENCES_H_
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "harness/statistics/interval.h"

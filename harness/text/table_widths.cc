@@ -1,6 +1,5 @@
 #include "harness/text/table_widths.h"
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>

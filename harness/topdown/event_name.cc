@@ -1,8 +1,6 @@
 #include "harness/topdown/event_name.h"
 
-#include <algorithm>
 #include <cctype>
-#include <vector>
 
 #include "harness/text/parse_number.h"
 #include "harness/text/split_text.h"

@@ -1,7 +1,6 @@
 #include "harness/topdown/recorded_counts.h"
 
 #include <set>
-#include <utility>
 
 namespace topdnn {
 

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "harness/topdown/recorded_metrics.h"

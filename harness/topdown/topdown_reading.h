@@ -5,7 +5,6 @@
 #ifndef TOPDNN_HARNESS_TOPDOWN_TOPDOWN_READING_H_
 #define TOPDNN_HARNESS_TOPDOWN_TOPDOWN_READING_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #define TOPDNN_NETWORKS_PLAN_PLAN_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>

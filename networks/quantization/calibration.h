@@ -4,7 +4,6 @@
 #define TOPDNN_NETWORKS_QUANTIZATION_CALIBRATION_H_
 
 #include <map>
-#include <memory>
 #include <string>
 
 #include "networks/plan/plan.h"

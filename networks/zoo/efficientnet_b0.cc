@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <string>
-
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 

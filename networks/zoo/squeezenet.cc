@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <vector>
 
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"

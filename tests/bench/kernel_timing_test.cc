@@ -20,7 +20,6 @@ namespace {
 class CountingSource : public CounterSource {
  public:
   explicit CountingSource(bool runs) : runs_(runs) {}
-  std::string_view name() const override { return "counting"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return 1; }
   void Read(std::uint64_t* raw) noexcept override { *raw = runs_ ? regions_ : ++readings_; }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/validation/step_check.h"
+#include "bench/workload/images.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

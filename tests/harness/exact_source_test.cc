@@ -128,7 +128,6 @@ TEST(ExactSource, AStageThatCannotBeTranslatedHasATimeButNoCount) {
 // Counts the regions that it ran, and reports 10 FLOPs for each.
 class FakeRunner final : public CounterSource {
  public:
-  std::string_view name() const override { return "fake"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return 1; }
   void Read(std::uint64_t* raw) noexcept override { *raw = flops_; }
@@ -152,7 +151,6 @@ class FakeRunner final : public CounterSource {
 
 class FakeReader final : public CounterSource {
  public:
-  std::string_view name() const override { return "reader"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return 1; }
   void Read(std::uint64_t* raw) noexcept override { *raw = ++readings_; }

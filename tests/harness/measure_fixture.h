@@ -25,7 +25,6 @@ inline TickClock FakeClock() {
 // Counts the work that the stages add.
 class FakeSource final : public CounterSource {
  public:
-  std::string_view name() const override { return "fake"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return 2; }
   void Read(std::uint64_t* raw) noexcept override {

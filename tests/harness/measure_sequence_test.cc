@@ -249,7 +249,6 @@ TEST(OverheadTest, AnIntervalNeedsSixPairs) {
 // waits for it, and 10 to the first.
 class TwoThreads final : public CounterSource {
  public:
-  std::string_view name() const override { return "two"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return 3; }
   void Read(std::uint64_t* raw) noexcept override {

@@ -75,7 +75,6 @@ TEST(KnownCounts, OfABranchFollowTheData) {
 // A source that runs the region and reports the same count for everything.
 class Liar final : public CounterSource {
  public:
-  std::string_view name() const override { return "liar"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return 1; }
   void Read(std::uint64_t* raw) noexcept override { *raw = runs_; }

@@ -10,7 +10,6 @@ namespace {
 
 class OutsideSource final : public CounterSource {
  public:
-  std::string_view name() const override { return "outside"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return 1; }
   void Read(std::uint64_t* raw) noexcept override { *raw = ++readings_; }

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
 #include "bench/choice/races/quiet_race.h"

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "harness/measure/measure.h"
 #include "harness/results/record.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "bench/studies/results/result_file.h"
-#include "harness/report/json.h"
 #include "harness/text/grouped_digits.h"
 #include "harness/text/one_line.h"
 #include "harness/text/table.h"

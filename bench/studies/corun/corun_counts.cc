@@ -1,7 +1,5 @@
 #include "bench/studies/corun/corun_counts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,7 +1,5 @@
 #include "bench/studies/corun/corun_network.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

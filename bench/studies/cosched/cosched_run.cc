@@ -8,8 +8,6 @@
 #include <cmath>
 #include <ctime>
 #include <memory>
-#include <set>
-#include <tuple>
 
 #include "bench/studies/cosched/others_share.h"
 #include "harness/machine/cpu_set.h"

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 
 #include "bench/command_line/command.h"

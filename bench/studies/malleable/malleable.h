@@ -4,15 +4,11 @@
 #define TOPDNN_BENCH_STUDIES_MALLEABLE_MALLEABLE_H_
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/studies/malleable/malleable_setup.h"
-#include "harness/statistics/interval.h"
-#include "harness/statistics/summary.h"
 
 namespace topdnn {
 

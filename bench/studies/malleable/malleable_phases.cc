@@ -10,7 +10,6 @@
 #include <random>
 #include <span>
 #include <thread>
-#include <utility>
 
 #include "bench/studies/malleable/malleable_figures.h"
 #include "bench/studies/malleable/width_requests.h"

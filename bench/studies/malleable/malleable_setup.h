@@ -10,7 +10,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "bench/studies/malleable/malleable_run.h"
 #include "bench/workload/workload.h"

@@ -11,7 +11,6 @@
 #include <map>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <system_error>
 #include <utility>
 

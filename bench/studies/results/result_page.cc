@@ -1,7 +1,6 @@
 #include "bench/studies/results/result_page.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -17,19 +16,18 @@ using Json = nlohmann::ordered_json;
 
 Json SweepData(const Json& sweep) {
   Json data = {{"kind", "sweep"}};
-  data.update(Members(sweep, std::array{"command", "left_out"}));
+  data.update(Members(sweep, "command left_out"));
   data["notes"] = TextsIn(sweep, "notes");
   data["machine"] = MachineData(ObjectIn(sweep, "machine"), nullptr);
   data["cases"] = Json::array();
   for (const Json& one : ObjectsIn(sweep, "cases")) {
-    Json kept = Members(
-        one, std::array{"id",      "network",    "mode",     "batch",     "dtype",
-                        "backend", "threads",    "prefetch", "placement", "regime",
-                        "isa",     "plan",       "repeat",   "status",    "reason",
-                        "compute", "input_wait", "other",    "means",     "images_per_second",
-                        "file",    "command"});
+    Json kept =
+        Members(one,
+                "id network mode batch dtype backend threads prefetch placement regime isa plan"
+                " repeat status reason compute input_wait other means images_per_second file"
+                " command");
     const Json& step = MemberOrNull(one, "step");
-    kept["step"] = step.is_object() ? Members(step, std::array{"mean", "ci95"}) : Rounded(step);
+    kept["step"] = step.is_object() ? Members(step, "mean ci95") : Rounded(step);
     if (step.is_object()) {
       const Json& seconds = MemberOrNull(step, "seconds");
       kept["step"]["seconds"] = TimeData(seconds.is_null() ? step : seconds);
@@ -40,25 +38,11 @@ Json SweepData(const Json& sweep) {
 }
 
 Json ComparisonData(const Json& comparison) {
-  constexpr std::array kRow = {"case",
-                               "name",
-                               "pass",
-                               "a",
-                               "b",
-                               "ratio",
-                               "ci95",
-                               "a_peak_fraction",
-                               "b_peak_fraction",
-                               "ratio_normalised",
-                               "p",
-                               "p_single",
-                               "effect",
-                               "significant",
-                               "status",
-                               "reason"};
+  constexpr const char* kRow =
+      "case name pass a b ratio ci95 a_peak_fraction b_peak_fraction ratio_normalised p p_single"
+      " effect significant status reason";
   Json data = {{"kind", "comparison"}};
-  data.update(Members(comparison, std::array{"name", "command", "a", "b", "verdict", "summary",
-                                             "correction", "status", "reason"}));
+  data.update(Members(comparison, "name command a b verdict summary correction status reason"));
   data["notes"] = TextsIn(comparison, "notes");
   data["differences"] = TextsIn(comparison, "differences");
   if (const Json& step = ObjectIn(comparison, "step"); !step.is_null()) {
@@ -73,7 +57,7 @@ Json ComparisonData(const Json& comparison) {
 Json MachinesData(const Json& collection) {
   const Json& comparison = ObjectIn(collection, "comparison");
   Json data = {{"kind", "machines"}};
-  data.update(Members(collection, std::array{"command", "cases", "finished"}));
+  data.update(Members(collection, "command cases finished"));
   data["chosen"] = MemberOrNull(comparison, "chosen");
   data["machines"] = Json::array();
   for (const Json& machine : ObjectsIn(comparison, "machines")) {
@@ -84,17 +68,17 @@ Json MachinesData(const Json& collection) {
 
 // A workload, a stage of it, or a pair of a matrix.
 Json SlowdownOf(const Json& row) {
-  Json kept = Members(row, std::array{"workload", "victim", "aggressor", "name", "pass", "cpus",
-                                      "slowdown", "ci95", "verdict", "status", "reason"});
+  Json kept =
+      Members(row, "workload victim aggressor name pass cpus slowdown ci95 verdict status reason");
   for (const char* key : {"solo", "shared"}) kept[key] = TimeData(MemberOrNull(row, key));
   return kept;
 }
 
 Json SharingData(const Json& sharing) {
   Json data = {{"kind", "sharing"}};
-  data.update(
-      Members(sharing, std::array{"command", "partial", "rounds", "window_seconds", "stp",
-                                  "stp_ci95", "antt", "antt_ci95", "fairness", "fairness_ci95"}));
+  data.update(Members(sharing,
+                      "command partial rounds window_seconds stp stp_ci95 antt antt_ci95 fairness"
+                      " fairness_ci95"));
   data["machine"] = MachineData(ObjectIn(sharing, "machine"), nullptr);
   data["group"] = Json::array();
   for (const Json& member : ObjectsIn(sharing, "group")) {
@@ -123,20 +107,19 @@ Json TimelineOf(const Json& job) {
 // Leaves the jobs out if there are more than kMostJobs: `cosched` then writes no timelines.
 Json SchedulingData(const Json& scheduling) {
   constexpr std::size_t kMostJobs = 200;
-  constexpr std::array kJob = {"network",    "mode",      "batch",   "steps", "priority",
-                               "min_width",  "max_width", "arrival", "wait",  "service",
-                               "turnaround", "slowdown",  "status",  "reason"};
+  constexpr const char* kJob =
+      "network mode batch steps priority min_width max_width arrival wait service turnaround"
+      " slowdown status reason";
   Json data = {{"kind", "scheduling"}};
-  data.update(Members(scheduling, std::array{"command", "complete", "simulated", "cpus"}));
+  data.update(Members(scheduling, "command complete simulated cpus"));
   data["machine"] = MachineData(ObjectIn(scheduling, "machine"), nullptr);
   data["policies"] = Json::array();
   std::size_t most = 0;
   for (const Json& policy : ObjectsIn(scheduling, "policies")) {
-    Json kept = Members(policy, std::array{"name", "what", "complete", "makespan",
-                                           "simulated_makespan", "simulation_error", "mean_wait",
-                                           "mean_service", "mean_turnaround", "mean_slowdown",
-                                           "max_slowdown", "fairness", "cpu_use", "jobs_per_minute",
-                                           "failed", "status", "reason", "common_speed_makespan"});
+    Json kept = Members(policy,
+                        "name what complete makespan simulated_makespan simulation_error mean_wait"
+                        " mean_service mean_turnaround mean_slowdown max_slowdown fairness cpu_use"
+                        " jobs_per_minute failed status reason common_speed_makespan");
     kept["speed"] = Rounded(MemberOrNull(ObjectIn(policy, "machine_speed"), "mean"));
     const Json& jobs = ObjectsIn(policy, "jobs");
     most = std::max(most, jobs.size());
@@ -158,17 +141,15 @@ Json SchedulingData(const Json& scheduling) {
 Json LiveData(const Json& live) {
   constexpr std::size_t kMostPoints = 1'000;
   constexpr std::size_t kMostOperators = 10;
-  Json data = Members(
-      live, std::array{"program_seconds", "span_seconds", "between_seconds", "processes", "step"});
+  Json data = Members(live, "program_seconds span_seconds between_seconds processes step");
   data["operators"] = Json::array();
   for (const Json& own : ObjectsIn(live, "operators")) {
     if (data["operators"].size() == kMostOperators) break;
-    data["operators"].push_back(
-        Members(own, std::array{"name", "seconds", "share", "primitive_seconds"}));
+    data["operators"].push_back(Members(own, "name seconds share primitive_seconds"));
   }
   const Json& steps = ObjectIn(live, "steps");
   if (steps.is_null()) return data;
-  Json& kept = data["steps"] = Members(steps, std::array{"primitives", "first_seconds"});
+  Json& kept = data["steps"] = Members(steps, "primitives first_seconds");
   kept["later"] = TimeData(MemberOrNull(steps, "later"));
   const Json& series = ObjectsIn(steps, "series");
   const std::size_t each = series.size() / (kMostPoints + 1) + 1;
@@ -190,39 +171,17 @@ Json LiveData(const Json& live) {
 }
 
 Json TraceData(const Json& trace) {
-  constexpr std::array kRow = {"primitive",
-                               "pass",
-                               "prop_kind",
-                               "problem",
-                               "types",
-                               "layouts",
-                               "count",
-                               "share",
-                               "framework_seconds",
-                               "hot_seconds",
-                               "best_seconds",
-                               "measured_seconds",
-                               "best",
-                               "status",
-                               "status_reason",
-                               "reason",
-                               "topdown",
-                               "topdown_bounds",
-                               "topdown_bounds_reason",
-                               "module",
-                               "operator",
-                               "live_seconds",
-                               "live_share",
-                               "overlapped",
-                               "counters",
-                               "live_topdown",
-                               "live_topdown_reason"};
+  constexpr const char* kRow =
+      "primitive pass prop_kind problem types layouts count share framework_seconds hot_seconds"
+      " best_seconds measured_seconds best status status_reason reason topdown topdown_bounds"
+      " topdown_bounds_reason module operator live_seconds live_share overlapped counters"
+      " live_topdown live_topdown_reason";
   Json data = {{"kind", "trace"}};
-  data.update(Members(trace, std::array{"command", "library", "primitives", "framework_seconds",
-                                        "covered", "reorder_share", "between_seconds"}));
+  data.update(Members(
+      trace, "command library primitives framework_seconds covered reorder_share between_seconds"));
   data["machine"] = MachineData(ObjectIn(trace, "machine"), nullptr);
   if (const Json& ratio = ObjectIn(trace, "median_ratio"); !ratio.is_null()) {
-    data["median_ratio"] = Members(ratio, std::array{"cold", "hot"});
+    data["median_ratio"] = Members(ratio, "cold hot");
   }
   if (const Json& live = ObjectIn(trace, "live"); !live.is_null()) data["live"] = LiveData(live);
   data["rows"] = Json::array();

@@ -13,7 +13,6 @@
 #ifndef TOPDNN_BENCH_STUDIES_RESULTS_RESULT_STORE_H_
 #define TOPDNN_BENCH_STUDIES_RESULTS_RESULT_STORE_H_
 
-#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -10,7 +10,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <stdexcept>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/ending.h"

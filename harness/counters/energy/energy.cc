@@ -79,7 +79,6 @@ class EnergySource final : public CounterSource {
     for (const EnergyCounter& counter : counters_) CloseCounter(setting_.calls, counter);
   }
 
-  std::string_view name() const override { return "energy"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return counters_.size() + 1; }
 

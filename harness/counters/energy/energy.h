@@ -12,7 +12,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "harness/counters/open_error.h"
 #include "harness/counters/perf_event.h"

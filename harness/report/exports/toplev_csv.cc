@@ -13,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "harness/report/exports/csv.h"
 #include "harness/report/exports/exported.h"

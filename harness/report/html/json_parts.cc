@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "harness/report/json.h"
+#include "harness/text/split_text.h"
 
 namespace topdnn {
 
@@ -42,10 +43,11 @@ const Json& TextsIn(const Json& object, const char* key) {
   return member;
 }
 
-Json Members(const Json& from, std::span<const char* const> keys) {
+Json Members(const Json& from, std::string_view keys) {
   Json to = Json::object();
-  for (const char* key : keys) {
-    if (const auto found = from.find(key); found != from.end()) to[key] = Rounded(*found);
+  for (const std::string_view key : SplitText(keys, " ")) {
+    const auto found = from.find(key);
+    if (found != from.end()) to[std::string(key)] = Rounded(*found);
   }
   return to;
 }

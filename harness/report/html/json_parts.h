@@ -4,7 +4,7 @@
 #define TOPDNN_HARNESS_REPORT_HTML_JSON_PARTS_H_
 
 #include <nlohmann/json.hpp>
-#include <span>
+#include <string_view>
 
 namespace topdnn {
 
@@ -18,8 +18,8 @@ const nlohmann::ordered_json& ObjectsIn(const nlohmann::ordered_json& object, co
 const nlohmann::ordered_json& TextsIn(const nlohmann::ordered_json& object, const char* key);
 
 // These members of an object, or of null, in this order, rounded; an absent member stays absent.
-nlohmann::ordered_json Members(const nlohmann::ordered_json& from,
-                               std::span<const char* const> keys);
+// `keys` are separated by spaces.
+nlohmann::ordered_json Members(const nlohmann::ordered_json& from, std::string_view keys);
 
 // The same value with every number in it rounded to six significant digits. Integers stay exact.
 // A number that is not finite becomes null.

@@ -1,6 +1,5 @@
 #include "harness/report/html/page.h"
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <stdexcept>

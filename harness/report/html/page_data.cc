@@ -21,8 +21,8 @@ Json CeilingsOf(const Json& machine, const Json& threads) {
     const Json& unit = MemberOrNull(ceiling, "unit");
     if (unit != "FLOP/s" && unit != "OP/s" && unit != "B/s") continue;
     if (!threads.is_null() && MemberOrNull(ceiling, "threads") != threads) continue;
-    kept.push_back(Members(ceiling, std::array{"name", "isa", "type", "operands", "threads",
-                                               "value", "unit", "spread", "status", "reason"}));
+    kept.push_back(
+        Members(ceiling, "name isa type operands threads value unit spread status reason"));
   }
   return kept;
 }
@@ -44,10 +44,9 @@ Json SubjectOf(const Json& profile) {
 // The step that was fed by its input pipeline: the means of its parts sum to its mean.
 Json FedStepOf(const Json& fed) {
   if (fed.is_null()) return nullptr;
-  Json kept = Members(fed, std::array{"source", "prefetch", "loaders", "augmentation", "placement",
-                                      "images_per_second"});
+  Json kept = Members(fed, "source prefetch loaders augmentation placement images_per_second");
   for (const char* part : {"step", "compute", "input_wait", "other"}) {
-    kept[part] = Members(ObjectIn(fed, part), std::array{"mean", "ci95"});
+    kept[part] = Members(ObjectIn(fed, part), "mean ci95");
   }
   return kept;
 }
@@ -104,8 +103,7 @@ Json EvolutionOf(const Json& evolution) {
           {"phases", [&] {
              Json phases = Json::array();
              for (const Json& phase : ObjectsIn(evolution, "phases")) {
-               phases.push_back(
-                   Members(phase, std::array{"phase", "group", "iterations", "seconds", "share"}));
+               phases.push_back(Members(phase, "phase group iterations seconds share"));
              }
              return phases;
            }()}};
@@ -115,10 +113,10 @@ Json EvolutionOf(const Json& evolution) {
 
 Json MachineData(const Json& machine, const Json& threads) {
   if (!machine.is_object()) return nullptr;
-  Json kept = Members(machine, std::array{"operating_system", "allowed_cores"});
+  Json kept = Members(machine, "operating_system allowed_cores");
   kept["doubts"] = TextsIn(machine, "doubts");
   if (const Json& cpu = ObjectIn(machine, "cpu"); !cpu.is_null()) {
-    kept["cpu"] = Members(cpu, std::array{"brand", "microarchitecture", "hypervisor"});
+    kept["cpu"] = Members(cpu, "brand microarchitecture hypervisor");
   }
   if (const Json ceilings = CeilingsOf(machine, threads); !ceilings.empty()) {
     kept["ceilings"] = ceilings;
@@ -128,38 +126,24 @@ Json MachineData(const Json& machine, const Json& threads) {
 
 Json TimeData(const Json& seconds) {
   if (!seconds.is_object()) return Rounded(seconds);
-  return Members(seconds, std::array{"median", "min", "p90", "n"});
+  return Members(seconds, "median min p90 n");
 }
 
 Json ProfileData(const Json& profile) {
   const Json& threads = MemberOrNull(profile, "threads");
   Json data = {{"kind", "profile"}, {"subject", SubjectOf(profile)}};
-  data.update(Members(profile, std::array{"command", "partial", "remainder_seconds"}));
+  data.update(Members(profile, "command partial remainder_seconds"));
   data["notes"] = TextsIn(profile, "notes");
   data["warnings"] = TextsIn(profile, "warnings");
   data["groups"] = Rounded(ObjectsIn(profile, "groups"));
   data["memory"] = ObjectIn(profile, "memory");
   data["machine"] = MachineData(ObjectIn(profile, "machine"), threads);
-  data["step"] = Members(ObjectIn(profile, "step"), std::array{"status",
-                                                               "reason",
-                                                               "seconds",
-                                                               "images_per_second",
-                                                               "flops",
-                                                               "flops_counted",
-                                                               "gflops",
-                                                               "peak_fraction",
-                                                               "ceiling",
-                                                               "ceiling_gflops",
-                                                               "ceiling_status",
-                                                               "ceiling_reason",
-                                                               "topdown",
-                                                               "topdown_bounds",
-                                                               "topdown_bounds_reason",
-                                                               "topdown_experiment",
-                                                               "topdown_experiment_reason",
-                                                               "tree",
-                                                               "tree_reason",
-                                                               "bound_by"});
+  data["step"] =
+      Members(ObjectIn(profile, "step"),
+              "status reason seconds images_per_second flops flops_counted gflops peak_fraction"
+              " ceiling ceiling_gflops ceiling_status ceiling_reason topdown topdown_bounds"
+              " topdown_bounds_reason topdown_experiment topdown_experiment_reason tree"
+              " tree_reason bound_by");
   data["step"]["seconds"] = TimeData(MemberOrNull(MemberOrNull(profile, "step"), "seconds"));
   data["fed_step"] = FedStepOf(ObjectIn(profile, "fed_step"));
   data["stages"] = StageColumns(ObjectsIn(profile, "stages"));

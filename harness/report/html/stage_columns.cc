@@ -1,7 +1,6 @@
 #include "harness/report/html/stage_columns.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -162,9 +161,9 @@ Json LoopsOf(const Json& hot) {
   for (const Json& loop : ObjectsIn(hot, "loops")) {
     if (TextsIn(loop, "listing").empty()) continue;
     loops.push_back(
-        Members(loop, std::array{"place", "instruction_share", "flop_share", "iterations",
-                                 "instructions", "flops", "loads", "stores", "spills", "cycles",
-                                 "bound_by", "bound_by_reason", "listing"}));
+        Members(loop,
+                "place instruction_share flop_share iterations instructions flops loads stores"
+                " spills cycles bound_by bound_by_reason listing"));
   }
   return loops.empty() ? Json(nullptr) : loops;
 }

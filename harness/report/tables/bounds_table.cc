@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"

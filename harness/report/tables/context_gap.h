@@ -6,7 +6,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "harness/results/record.h"
 #include "harness/text/style.h"

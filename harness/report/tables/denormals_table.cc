@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
-#include <vector>
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"

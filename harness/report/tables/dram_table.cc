@@ -1,8 +1,6 @@
 #include "harness/report/tables/dram_table.h"
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
 
 #include "harness/counters/source.h"
 #include "harness/report/registry.h"

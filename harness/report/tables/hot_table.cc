@@ -4,9 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "harness/report/registry.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <vector>
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"

@@ -12,7 +12,6 @@
 #include <climits>
 #include <cmath>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "networks/onnx/model/external_data.h"

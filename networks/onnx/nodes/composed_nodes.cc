@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <string_view>
 #include <utility>
 #include <vector>
 
