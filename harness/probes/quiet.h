@@ -17,6 +17,8 @@ struct QuietReading {
   std::optional<double> flops_per_second;  // absent if no probe can run
   std::optional<double> bytes_per_second;
   std::optional<double> instructions_per_second = {};
+
+  bool operator==(const QuietReading&) const = default;
 };
 
 class QuietCheck {

@@ -182,9 +182,7 @@ class Writer {
     if (!value.empty()) (*this)(key, value);
   }
   void Later(const char* key, const QuietReading& reading) {
-    const bool any =
-        reading.flops_per_second || reading.bytes_per_second || reading.instructions_per_second;
-    if (any) (*this)(key, reading);
+    if (reading != QuietReading()) (*this)(key, reading);
   }
   Json& json() { return json_; }
 

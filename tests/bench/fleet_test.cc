@@ -229,6 +229,7 @@ TEST_F(FleetTest, WhatIsNotCompleteIsSubmittedAgain) {
   const Outcome twice = Fleet("submit");
   EXPECT_EQ(twice.exit_status, 2);
   EXPECT_THAT(twice.output, HasSubstr("add --resume"));
+  EXPECT_THAT(Fleet("submit", {"--resume", "--dry-run"}).output, HasSubstr("--array=3 "));
   EXPECT_EQ(Fleet("submit", {"--resume", "--time-limit", "3h"}).exit_status, 0);
   ASSERT_EQ(Jobs().size(), 2u);
   EXPECT_THAT(Jobs().at(1), Contains("--array=3"));
@@ -413,15 +414,6 @@ TEST_F(FleetTest, OptionsGivenWithResumeReplaceThoseOfTheSameName) {
   EXPECT_THAT(Jobs()[1], Not(Contains(StartsWith("--exclusive"))));
   EXPECT_THAT(Jobs()[1], Not(Contains("--partition=slow")));
   EXPECT_EQ(Jobs()[2], Jobs()[1]);
-}
-
-TEST_F(FleetTest, ADryRunWithResumeHasOnlyTheTasksThatAreLeft) {
-  Submit({"--batch", "1,2,4", "--sets", "3"});
-  EXPECT_EQ(RunTask("any", 1).exit_status, 0);
-  Queue("any", {{2, "RUNNING"}});
-  const Outcome outcome = Fleet("submit", {"--resume", "--dry-run"});
-  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("--array=3 "));
 }
 
 TEST_F(FleetTest, BadInputIsOneLine) {

@@ -43,7 +43,7 @@ TEST(CeilingOfKernel, OfU8IsTheCeilingOfS8) {
 TEST(NeedsCeiling, IncludesEveryCeilingThatAReportNames) {
   WorkloadOptions options;
   options.network = "lenet5";
-  options.backend = "native";
+  options.backend = "onednn";
   options.batch = 2;
   options.threads = 1;
   const Workload workload = MakeWorkload(options, /*training=*/false);
