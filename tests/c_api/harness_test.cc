@@ -296,7 +296,9 @@ TEST(CApiTest, CountersSeeFaultsAndSwitches) {
   topdnn_counters_close(counters);
   munmap(memory, kPages * kPage);
   EXPECT_GE(taken.at("page-faults").value, kPages);
+#if !defined(__SANITIZE_THREAD__)  // (its shadow memory faults as well)
   EXPECT_LT(taken.at("page-faults").value, 2 * kPages);
+#endif
   EXPECT_GE(taken.at("context-switches").value, 3);
 }
 
