@@ -168,6 +168,9 @@ double ShareOf(const nlohmann::json& stage, const std::string& operand) {
 }
 
 TEST(DenormalsExperiment, FindsPlantedWeights) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer's own thread blocks every signal";
+#endif
   if (const std::string why = WhyNoFlushing(); !why.empty()) GTEST_SKIP() << why;
   const TestFolder folder;
   const std::string planted = PlantedWeights(folder);
