@@ -87,12 +87,14 @@ int Submit(const FleetCommand& options) {
                                : MakeFleet(options.study, PlanOf(cases), options.request);
   if (options.resume) ChangeFleet(options.request, fleet);
   if (options.dry_run) {
-    // (a new study needs no Slurm for it)
     std::vector<Submission> submissions;
-    for (const NodeKind& kind : fleet.kinds) {
-      submissions.push_back({.kind = kind, .sets = AllSets(fleet)});
+    if (options.resume) {
+      submissions = SubmissionsOf(fleet);
+    } else {  // (without asking Slurm, which a new study does not need for it)
+      for (const NodeKind& kind : fleet.kinds) {
+        submissions.push_back({.kind = kind, .sets = AllSets(fleet)});
+      }
     }
-    if (options.resume) submissions = SubmissionsOf(fleet);
     for (const Submission& one : submissions) {
       std::vector<std::string> words = JobArguments(fleet, one.kind, one.sets);
       words.insert(words.begin(), "sbatch");

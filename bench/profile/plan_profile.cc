@@ -373,7 +373,7 @@ std::vector<std::string> RegimeNames() { return {kRegimeNames.begin(), kRegimeNa
 bool NeedsCeiling(const Plan& plan, const Ceiling& ceiling) {
   if (ceiling.unit == "B/s") return true;
   std::vector<Ceiling> measured = {ceiling};
-  measured.front().value = 1;
+  measured.front().value = 1;  // one without a value is none for any stage
   return std::any_of(plan.stages().begin(), plan.stages().end(), [&](const Stage& stage) {
     return CeilingOf(stage, plan.threads(), measured) != nullptr;
   });

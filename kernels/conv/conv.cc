@@ -134,9 +134,7 @@ std::vector<Operand> ConvOp::Operands(const Execution& execution) const {
 Arithmetic ConvOp::ArithmeticOf(const Execution& /*execution*/) const {
   const ConvExtents& e = extents_;
   const std::int64_t per_tap = e.n * e.k * (e.c / e.groups);
-  Arithmetic work;
-  work.macs = per_tap * e.oh() * e.r * e.ow() * e.s;
-  work.flops = 2 * work.macs;
+  Arithmetic work = OfProducts(per_tap * e.oh() * e.r * e.ow() * e.s);
   work.flops_without_padding = 2 * per_tap *
                                TapsInside(e.h, e.oh(), e.r, e.stride_h, e.pad_top, e.dilation_h) *
                                TapsInside(e.w, e.ow(), e.s, e.stride_w, e.pad_left, e.dilation_w);

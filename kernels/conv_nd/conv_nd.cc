@@ -114,9 +114,7 @@ std::vector<Operand> ConvNdOp::Operands(const Execution& execution) const {
 Arithmetic ConvNdOp::ArithmeticOf(const Execution& /*execution*/) const {
   const ConvNdExtents& e = extents_;
   const std::int64_t pairs = e.n * e.k * (e.c / e.groups);
-  Arithmetic work;
-  work.macs = pairs * Taps(e.axes) * Outputs(e.axes);
-  work.flops = 2 * work.macs;
+  Arithmetic work = OfProducts(pairs * Taps(e.axes) * Outputs(e.axes));
   work.flops_without_padding = 2 * pairs * ProductOf(e.axes, [](const SpatialAxis& axis) {
                                  return TapsInside(axis.extent, axis.outputs(), axis.kernel,
                                                    axis.stride, axis.pad_before, axis.dilation);

@@ -55,7 +55,7 @@ class NodeExport {
                            std::string_view part = {});
   // A name that nothing else in the model has: the requested one, or one that begins with it.
   std::string NewName(const std::string& requested);
-  // Makes the result of the last node the layer's result.
+  // Makes the result of the last node the layer's result. ExportOnnx calls it after the writer.
   void Finish();
 
   // Adds an initializer with the value of the named parameter, or filled with `otherwise` if there
