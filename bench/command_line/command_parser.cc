@@ -176,6 +176,15 @@ void CommandParser::AddFlag(const std::string& name, bool& value, const std::str
   app_.add_flag(name, value, help)->group(section_);
 }
 
+std::vector<std::string> CommandParser::GivenOptions() const {
+  std::vector<std::string> given;
+  for (const CLI::Option* const option : app_.get_options()) {
+    if (option->count() > 0 && !option->get_positional())
+      given.push_back("--" + option->get_lnames().front());
+  }
+  return given;
+}
+
 void CommandParser::NoteGiven(const std::string& name, bool& given) {
   app_.get_option(name)->each([&given](const std::string& /*value*/) { given = true; });
 }

@@ -50,6 +50,8 @@ class CommandParser {
   // The mandatory NET. The networks of the zoo are listed below the options.
   void RequireNetwork(std::string& value);
   void AddFlag(const std::string& name, bool& value, const std::string& help);
+  // The options on the command line, once it is parsed: "--batch".
+  std::vector<std::string> GivenOptions() const;
   // Sets `given` if the option `name`, which was added, is on the command line.
   void NoteGiven(const std::string& name, bool& given);
   // An option that is given as `--name`, which sets `alone`, or as `--name=VALUE`.

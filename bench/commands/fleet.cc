@@ -47,34 +47,45 @@ struct FleetCommand {
   std::string json;
 };
 
+using Options = std::vector<std::string>;
+
+bool Contains(const Options& options, const std::string& name) {
+  return std::find(options.begin(), options.end(), name) != options.end();
+}
+
+// Refuses the options that have no effect on the action.
+void CheckAction(const std::string& action, const Options& given) {
+  const Options of_collect = {"--out", "--store", "--compare", "--all"};
+  const Options of_every_action = {"--plugin"};
+  for (const std::string& name : given) {
+    bool fits = action == "submit" && name != "--json";
+    if (Contains(of_collect, name)) fits = action == "collect";
+    if (name == "--json") fits = action != "submit";
+    if (fits || Contains(of_every_action, name)) continue;
+    throw UsageError(fmt::format("{}: has no effect on {}: leave it out", name, action));
+  }
+}
+
 // Refuses the options that cannot change in a study: its cases, its kinds of node and its batch
 // scripts stay.
-void CheckResume(const FleetCommand& options) {
-  if (options.cases.GivesCases()) {
-    throw UsageError("--resume: continues the same cases: leave out the options that give cases");
-  }
-  const FleetRequest& request = options.request;
-  std::string kept = options.cases.FirstSetting();
-  if (!request.constraints.empty()) kept = "--constraint";
-  if (!request.nodes.empty()) kept = "--nodes";
-  if (request.sets != 0) kept = "--sets";
-  if (!kept.empty()) {
-    throw UsageError(fmt::format(
-        "{}: with --resume the study keeps its own: leave it out, or make another study", kept));
-  }
-  if (!request.script.empty()) kept = "--template";
-  if (!request.program.empty()) kept = "--program";
-  if (!request.timeout.empty()) kept = "--timeout";
-  if (!kept.empty()) {
-    throw UsageError(fmt::format(
-        "{}: with --resume the study keeps its batch scripts: leave it out, and edit the scripts "
-        "{}/job-*.sh",
-        kept, OneLine(options.study)));
+void CheckResume(const std::string& study, const Options& given) {
+  const Options of_jobs = {"--resume",     "--dry-run",   "--plugin", "--partition",
+                           "--time-limit", "--exclusive", "--sbatch"};
+  const Options of_scripts = {"--template", "--program", "--timeout"};
+  for (const std::string& name : given) {
+    if (Contains(of_jobs, name)) continue;
+    throw UsageError(
+        Contains(of_scripts, name)
+            ? fmt::format("{}: with --resume the study keeps its batch scripts: leave it out, and "
+                          "edit the scripts {}/job-*.sh",
+                          name, OneLine(study))
+            : fmt::format("{}: with --resume the study keeps its own: leave it out, or make "
+                          "another study",
+                          name));
   }
 }
 
 int Submit(const FleetCommand& options) {
-  if (options.resume) CheckResume(options);
   SweepOptions cases = options.cases;
   // `submit tensorflow` is the prepared study of that name.
   const std::vector<std::string> known = StudyNames();
@@ -157,23 +168,10 @@ int Collect(const FleetCommand& options) {
   return status == kExitNothing && collection.Partial() ? kExitGood : status;
 }
 
-// Refuses the options of a result that the action does not have.
-void CheckResultOptions(const FleetCommand& options) {
-  std::string unused;
-  if (options.action == "submit" && !options.json.empty()) unused = "--json";
-  if (options.action != "collect") {
-    if (options.all) unused = "--all";
-    if (!options.compare.empty()) unused = "--compare";
-    if (!options.store.empty()) unused = "--store";
-    if (!options.out.empty()) unused = "--out";
-  }
-  if (unused.empty()) return;
-  throw UsageError(fmt::format("{}: has no effect on {}: leave it out", unused, options.action));
-}
-
-int RunFleet(const FleetCommand& options) {
+int RunFleet(const FleetCommand& options, const Options& given) {
   CheckName("action", options.action, {"collect", "status", "submit"});
-  CheckResultOptions(options);
+  CheckAction(options.action, given);
+  if (options.resume) CheckResume(options.study, given);
   CheckOutputs({options.json}, {});
   if (options.action == "submit") return Submit(options);
   return options.action == "status" ? ShowStatus(options) : Collect(options);
@@ -216,7 +214,7 @@ std::function<int()> ConfigureFleet(CommandParser& parser) {
              "the machines side by side: ratios to this machine, and shares of their ceilings");
   parser.AddFlag("--all", options->all, "compare the stages, too, not only the steps");
   parser.Add("--json FILE", options->json, "write status or collect to this file as JSON");
-  return [options] { return RunFleet(*options); };
+  return [options, &parser] { return RunFleet(*options, parser.GivenOptions()); };
 }
 
 const CommandRegistration kFleet({"fleet", Question::kScale,

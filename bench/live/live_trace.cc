@@ -164,7 +164,8 @@ double LiveFold::StepsSoFar() const {
   if (longest == nullptr) return 0;
   const std::size_t first = longest->size() - std::min(longest->size(), kLatest);
   const std::size_t length = FindSteps(RowsOf(std::span(*longest).subspan(first))).length;
-  return length == 0 ? 0 : static_cast<double>(longest->size() / length);
+  const std::size_t whole_steps = length == 0 ? 0 : longest->size() / length;
+  return static_cast<double>(whole_steps);
 }
 
 LiveTrace LiveFold::Finish() {

@@ -184,11 +184,14 @@ PreloadedProgram::PreloadedProgram(std::string option, std::vector<std::string> 
 
 void PreloadedProgram::Start() {
   std::vector<char*> words;
+  words.reserve(arguments_.size() + 1);
   for (const std::string& word : arguments_) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   std::vector<std::string> texts;
+  texts.reserve(variables_.size());
   for (const auto& [name, value] : variables_) texts.push_back(name + "=" + value);
   std::vector<char*> entries;
+  entries.reserve(texts.size() + 1);
   for (std::string& text : texts) entries.push_back(text.data());
   entries.push_back(nullptr);
   posix_spawnattr_t attributes;

@@ -28,12 +28,14 @@ std::vector<std::size_t> LikelyLengths(std::span<const std::uint32_t> rows) {
     }
   }
   std::vector<std::pair<std::size_t, std::size_t>> ordered;  // primitives that it may cover
+  ordered.reserve(times.size());
   for (const auto& [length, count] : times) ordered.emplace_back(count, length);
   std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
   });
   ordered.resize(std::min(ordered.size(), kMostLengths));
   std::vector<std::size_t> lengths;
+  lengths.reserve(ordered.size());
   for (const auto& [count, length] : ordered) lengths.push_back(length);
   std::sort(lengths.begin(), lengths.end());
   return lengths;

@@ -24,7 +24,7 @@ namespace topdnn {
 namespace {
 
 // 1, 2, 4, ... and the plan's own.
-std::vector<int> WidthsUpTo(int threads) {
+std::vector<int> WidthsFromOne(int threads) {
   std::vector<int> widths;
   for (int width = 1; width < threads; width *= 2) widths.push_back(width);
   widths.push_back(threads);
@@ -107,7 +107,7 @@ std::string DoubtAbout(std::size_t stage, const std::vector<std::unique_ptr<Plan
 
 WidthTimes MeasureWidths(const ExperimentSubject& subject) {
   WidthTimes measured;
-  measured.threads = WidthsUpTo(subject.plan.threads());
+  measured.threads = WidthsFromOne(subject.plan.threads());
   std::vector<std::unique_ptr<PlanOfWidth>> plans;
   std::vector<Condition> conditions;
   try {
