@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -183,6 +184,22 @@ std::vector<std::string> CommandParser::GivenOptions() const {
       given.push_back("--" + option->get_lnames().front());
   }
   return given;
+}
+
+void CommandParser::Refuse(const std::vector<std::string>& names, const std::string& why) const {
+  for (const std::string& name : GivenOptions()) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    throw UsageError(fmt::format("{}: has no effect {}: leave it out", name, why));
+  }
+}
+
+void CommandParser::RefuseAllBut(const std::vector<std::string>& names,
+                                 const std::string& why) const {
+  std::vector<std::string> others = GivenOptions();
+  std::erase_if(others, [&names](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  });
+  Refuse(others, why);
 }
 
 void CommandParser::NoteGiven(const std::string& name, bool& given) {

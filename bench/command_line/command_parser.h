@@ -52,6 +52,11 @@ class CommandParser {
   void AddFlag(const std::string& name, bool& value, const std::string& help);
   // The options on the command line, once it is parsed: "--batch".
   std::vector<std::string> GivenOptions() const;
+  // Throws UsageError if one of `names` is given: "--seed: has no effect with --trace: leave it
+  // out", where `why` is "with --trace".
+  void Refuse(const std::vector<std::string>& names, const std::string& why) const;
+  // Refuses all options but `names`.
+  void RefuseAllBut(const std::vector<std::string>& names, const std::string& why) const;
   // Sets `given` if the option `name`, which was added, is on the command line.
   void NoteGiven(const std::string& name, bool& given);
   // An option that is given as `--name`, which sets `alone`, or as `--name=VALUE`.

@@ -231,6 +231,11 @@ int StatusOfCases(const BenchmarkCases& cases) {
 int RunBench(const CommandParser& parser, const BenchOptions& options) {
   InterruptFlag();
   BenchmarkFlags flags = ReadBenchmarkFlags(parser.OtherArguments());
+  if (options.files.empty()) parser.Refuse({"--first"}, "without --problems");
+  if (!flags.out.empty() && (options.repro || flags.list)) {
+    throw UsageError(fmt::format("--benchmark_out={}: nothing runs with {}: leave it out",
+                                 flags.out, options.repro ? "--repro" : "--benchmark_list_tests"));
+  }
   std::optional<OutputInMemory> output;
   if (!flags.out.empty()) {
     CheckOutputs({flags.out}, options.files);

@@ -74,7 +74,7 @@ CorunSettings SettingsOf(const CorunOptions& options) {
   return settings;
 }
 
-void CheckOptions(const CorunOptions& options) {
+void CheckOptions(const CommandParser& parser, const CorunOptions& options) {
   if (options.workloads.empty() && options.matrix.empty()) {
     throw UsageError("corun: give workloads, such as --workload 'cnn train' 'probe dram'");
   }
@@ -98,6 +98,9 @@ void CheckOptions(const CorunOptions& options) {
   }
   if (options.partitions.sweep_ways && !options.partitions.ways.empty()) {
     throw UsageError("--sweep-ways: sets the ways itself: leave out --ways");
+  }
+  if (options.cache_curve || options.partitions.sweep_ways || options.workloads.empty()) {
+    parser.Refuse({"--counters"}, "on a matrix or a curve");
   }
   std::vector<std::string> files;
   std::vector<std::string> workloads = options.workloads;
@@ -173,9 +176,9 @@ nlohmann::ordered_json JsonOf(const Measured& measured) {
   return json;
 }
 
-int Measure(const CorunOptions& options) {
+int Measure(const CommandParser& parser, const CorunOptions& options) {
   CorunSettings settings = SettingsOf(options);
-  CheckOptions(options);
+  CheckOptions(parser, options);
   std::vector<CorunWorkload> workloads;
   for (const std::string& words : options.workloads) workloads.push_back(ParseCorunWords(words));
   std::vector<CorunWorkload> of_matrix;
@@ -231,7 +234,7 @@ std::function<int()> ConfigureCorun(CommandParser& parser) {
   parser.AddFlag("--all", options->all, "show all stages");
   parser.AddFlag("--quiet", options->quiet, "no progress");
   parser.AddFooter("Probes: " + CorunProbesText() + ".");
-  return [options] { return Measure(*options); };
+  return [options, &parser] { return Measure(parser, *options); };
 }
 
 const CommandRegistration kCorun(

@@ -117,7 +117,6 @@ std::vector<TraceJob> JobsOf(const CoschedOptions& options, int cpus) {
                           .cpus = cpus},
                          NominalJobs());
   }
-  if (options.jobs) throw UsageError("--jobs and --trace exclude each other: give one of them");
   return ParseTrace(ReadTrace(options.trace), options.trace, cpus, WhyNoNetwork);
 }
 
@@ -242,7 +241,10 @@ int ShowResult(const CoschedOptions& options, const CoschedResult& result) {
   return kExitGood;
 }
 
-int RunCosched(const CoschedOptions& options) {
+int RunCosched(const CommandParser& parser, const CoschedOptions& options) {
+  if (!options.trace.empty()) parser.Refuse({"--jobs", "--seed", "--load"}, "with --trace");
+  if (options.simulate) parser.Refuse({"--no-speed-check"}, "with --simulate");
+  ParseDuration("--window", options.window);
   const std::vector<const Policy*> policies = PoliciesOf(options.policies);
   for (const auto& [option, path] : {std::pair("--write-trace", &options.write_trace),
                                      std::pair("--write-curves", &options.write_curves)}) {
@@ -322,7 +324,7 @@ std::function<int()> ConfigureCosched(CommandParser& parser) {
   for (const Policy& policy : Policies()) {
     parser.AddFooter(fmt::format("{}: {} ({}).", policy.name, policy.what, policy.source));
   }
-  return [options] { return RunCosched(*options); };
+  return [options, &parser] { return RunCosched(parser, *options); };
 }
 
 const CommandRegistration kCosched(

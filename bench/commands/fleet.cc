@@ -47,32 +47,31 @@ struct FleetCommand {
   std::string json;
 };
 
-using Options = std::vector<std::string>;
-
-bool Contains(const Options& options, const std::string& name) {
-  return std::find(options.begin(), options.end(), name) != options.end();
+// Refuses the options that have no effect on the action.
+void CheckAction(const CommandParser& parser, const FleetCommand& options) {
+  const std::string action = "on " + options.action;
+  if (options.action == "submit") {
+    parser.Refuse({"--json", "--out", "--store", "--compare", "--all"}, action);
+  } else if (options.action == "status") {
+    parser.RefuseAllBut({"--json", "--plugin"}, action);
+  } else {
+    parser.RefuseAllBut({"--json", "--plugin", "--out", "--store", "--compare", "--all"}, action);
+    if (options.compare.empty()) parser.Refuse({"--all"}, "without --compare");
+  }
 }
 
-// Refuses the options that have no effect on the action.
-void CheckAction(const std::string& action, const Options& given) {
-  const Options of_collect = {"--out", "--store", "--compare", "--all"};
-  const Options of_every_action = {"--plugin"};
-  for (const std::string& name : given) {
-    bool fits = action == "submit" && name != "--json";
-    if (Contains(of_collect, name)) fits = action == "collect";
-    if (name == "--json") fits = action != "submit";
-    if (fits || Contains(of_every_action, name)) continue;
-    throw UsageError(fmt::format("{}: has no effect on {}: leave it out", name, action));
-  }
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // Refuses the options that cannot change in a study: its cases, its kinds of node and its batch
 // scripts stay.
-void CheckResume(const std::string& study, const Options& given) {
-  const Options of_jobs = {"--resume",     "--dry-run",   "--plugin", "--partition",
-                           "--time-limit", "--exclusive", "--sbatch"};
-  const Options of_scripts = {"--template", "--program", "--timeout"};
-  for (const std::string& name : given) {
+void CheckResume(const CommandParser& parser, const std::string& study) {
+  const std::vector<std::string> of_scripts = {"--template", "--program", "--timeout"};
+  const std::vector<std::string> of_jobs = {"--resume",    "--dry-run",    "--plugin",
+                                            "--partition", "--time-limit", "--exclusive",
+                                            "--sbatch"};
+  for (const std::string& name : parser.GivenOptions()) {
     if (Contains(of_jobs, name)) continue;
     throw UsageError(
         Contains(of_scripts, name)
@@ -168,10 +167,10 @@ int Collect(const FleetCommand& options) {
   return status == kExitNothing && collection.Partial() ? kExitGood : status;
 }
 
-int RunFleet(const FleetCommand& options, const Options& given) {
+int RunFleet(const CommandParser& parser, const FleetCommand& options) {
   CheckName("action", options.action, {"collect", "status", "submit"});
-  CheckAction(options.action, given);
-  if (options.resume) CheckResume(options.study, given);
+  CheckAction(parser, options);
+  if (options.resume) CheckResume(parser, options.study);
   CheckOutputs({options.json}, {});
   if (options.action == "submit") return Submit(options);
   return options.action == "status" ? ShowStatus(options) : Collect(options);
@@ -214,7 +213,7 @@ std::function<int()> ConfigureFleet(CommandParser& parser) {
              "the machines side by side: ratios to this machine, and shares of their ceilings");
   parser.AddFlag("--all", options->all, "compare the stages, too, not only the steps");
   parser.Add("--json FILE", options->json, "write status or collect to this file as JSON");
-  return [options, &parser] { return RunFleet(*options, parser.GivenOptions()); };
+  return [options, &parser] { return RunFleet(parser, *options); };
 }
 
 const CommandRegistration kFleet({"fleet", Question::kScale,

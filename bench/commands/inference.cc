@@ -98,17 +98,17 @@ std::vector<std::string> FilesOf(const Workload& workload, const std::string& fo
 
 int RunInference(InferenceOptions options) {
   const std::map<std::string, NpyArray> arrays = ReadInputs(options.inputs);
-  std::error_code error;
-  std::filesystem::create_directories(options.output, error);
-  if (!std::filesystem::is_directory(options.output, error)) {
-    throw UsageError(fmt::format("--output {}: give a folder that can be written", options.output));
-  }
   for (const auto& [name, array] : arrays) options.workload.values_of.emplace(name, array.shape);
   ChooseInNetwork(options.workload, /*training=*/false);
   options.workload.runs_once = true;
   // Linux may take longer to compact memory for huge pages than one inference gains from them.
   prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   const Workload workload = MakeWorkload(options.workload, /*training=*/false);
+  std::error_code error;
+  std::filesystem::create_directories(options.output, error);
+  if (!std::filesystem::is_directory(options.output, error)) {
+    throw UsageError(fmt::format("--output {}: give a folder that can be written", options.output));
+  }
   const std::vector<std::string> files = FilesOf(workload, options.output);
   std::vector<std::string> given = InputFiles(options.workload.network, options.workload.weights);
   for (const std::string& word : options.inputs) given.push_back(word.substr(word.rfind('=') + 1));

@@ -16,19 +16,22 @@ namespace topdnn {
 
 namespace {
 
-void CheckModes(const MalleableOptions& options) {
+void CheckModes(const CommandParser& parser, const MalleableOptions& options) {
   if (options.train && options.infer) throw UsageError("--train and --infer: take one of them");
   if (options.workload.threads != 0 || options.workload.oversubscribe) {
     throw UsageError("malleable changes the number of threads: give --max-width, not --threads");
   }
-  if (options.is_job()) return;
+  CheckTrainingOptions(parser, options.workload, !options.infer);
+  if (options.is_job()) return parser.Refuse({"--changes", "--by", "--widths"}, "with --steps");
   if (!options.control.empty()) throw UsageError("--control: give --steps, too");
   if (options.width) throw UsageError("--width: give --steps, too");
 }
 
 // `program`: its arguments are the words after the first one, which stands in the place of NET.
-int RunMalleable(const MalleableOptions& options, bool is_program, ProgramOptions program) {
+int RunMalleable(const CommandParser& parser, const MalleableOptions& options, bool is_program,
+                 ProgramOptions program) {
   if (is_program) {
+    parser.RefuseAllBut({"--program", "--rounds", "--json", "--quiet"}, "with --program");
     program.arguments.insert(program.arguments.begin(), options.workload.network);
     program.json = options.json;
     program.quiet = options.quiet;
@@ -38,7 +41,7 @@ int RunMalleable(const MalleableOptions& options, bool is_program, ProgramOption
     throw UsageError("malleable: give one network, or --program -- COMMAND");
   }
   if (program.rounds) throw UsageError("--rounds is for --program");
-  CheckModes(options);
+  CheckModes(parser, options);
   return options.is_job() ? RunMalleableJob(options) : RunMalleableStudy(options);
 }
 
@@ -71,7 +74,7 @@ std::function<int()> ConfigureMalleable(CommandParser& parser) {
   parser.Add("--control SOCKET", options->control, "a job's control socket");
   parser.Add("--json FILE", options->json, "write everything to this file as JSON");
   parser.AddFlag("--quiet", options->quiet, "no table and no progress");
-  return [=] { return RunMalleable(*options, *is_program, *program); };
+  return [=, &parser] { return RunMalleable(parser, *options, *is_program, *program); };
 }
 
 const CommandRegistration kMalleable(

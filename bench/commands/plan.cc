@@ -19,6 +19,7 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/kernel_trials.h"
 #include "bench/profile/limits/stage_balance.h"
+#include "bench/workload/images.h"
 #include "bench/workload/workload.h"
 #include "harness/text/style.h"
 #include "harness/text/table.h"
@@ -277,11 +278,14 @@ void PrintBalance(const PlanOptions& options, Workload& planned, const Style& st
   PrintLosses(widest, by_one, widths.back(), style);
 }
 
-int RunPlan(PlanOptions options) {
+int RunPlan(const CommandParser& parser, PlanOptions options) {
   if (options.train && options.infer) throw UsageError("--train and --infer: take one of them");
   if (options.balance && options.repro) {
     throw UsageError("--repro and --balance: take one of them");
   }
+  if (options.repro) parser.Refuse({"--buffers"}, "with --repro");
+  CheckTrainingOptions(parser, options.workload, !options.infer);
+  FitToData(options.workload);
   options.workload.counted_only = options.balance;
   const std::string choice = ChooseInNetwork(options.workload, /*training=*/!options.infer);
   if (!options.balance) UseKnownTrialsOnly();
@@ -324,7 +328,7 @@ std::function<int()> ConfigurePlan(CommandParser& parser) {
       "--balance", options->balance,
       "run the step, and show by exact counts how many --threads each stage can use (any "
       "number up to 256; nothing is timed)");
-  return [options] { return RunPlan(*options); };
+  return [options, &parser] { return RunPlan(parser, *options); };
 }
 
 const CommandRegistration kPlan({"plan", Question::kExplain,

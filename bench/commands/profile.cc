@@ -39,6 +39,25 @@ int RunCounts(const ProfileOptions& options, ProgressLine& progress) {
   return kExitGood;
 }
 
+// Refuses options that have no effect beside others.
+void CheckGiven(const CommandParser& parser, const ProfileOptions& options) {
+  CheckTrainingOptions(parser, options.workload, options.training());
+  if (!options.exact_baseline.empty()) {
+    parser.Refuse(
+        {"--iterations", "--seconds", "--wait-quiet", "--regime", "--no-isolated", "--metrics",
+         "--energy", "--scale-counts", "--prefetch", "--loaders", "--augment", "--placement",
+         "--source-rate", "--explain", "--sort", "--top", "--columns", "--context-gap", "--series"},
+        "with --exact-baseline, which only counts");
+  }
+  if (options.no_isolated && options.regime == "in-network") {
+    parser.Refuse({"--context-gap"}, "with --no-isolated");
+  }
+  const std::string& counters = options.counters;
+  if (counters == "exact" || counters == "clock" || counters == "none") {
+    parser.Refuse({"--scale-counts"}, "with --counters " + counters);
+  }
+}
+
 int RunProfile(const ProfileOptions& options) {
   CheckOptions(options);
   InterruptFlag();
@@ -154,7 +173,8 @@ std::function<int()> ConfigureProfile(CommandParser& parser) {
   AddReportOptions(parser, *options);
   parser.ShowFirst({"--train", "--infer", "--backend", "--dtype", "--batch", "--threads",
                     "--seconds", "--experiment", "--json", "--html"});
-  return [options] {
+  return [options, &parser] {
+    CheckGiven(parser, *options);
     TakeExports(*options);
     return RunProfile(*options);
   };

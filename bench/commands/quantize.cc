@@ -81,7 +81,7 @@ Workload DescriptionOf(const QuantizeOptions& options, const Graph& graph) {
   Workload workload{};
   workload.batch = input[0];
   workload.image = Shape{input[1], input[2], input[3]};
-  workload.classes = output.elements() / output[0];
+  workload.classes = output[std::min(output.rank() - 1, 1)];
   return workload;
 }
 
@@ -190,6 +190,12 @@ int RunQuantize(QuantizeOptions options) {
                std::min(steps * workload.batch, data.train->size()), data.train->name(),
                static_cast<double>(bytes.size()) / (1 << 20), OneLine(options.path));
     if (options.test_images == 0) return kExitGood;
+    if (const Shape& output = source.graph.shape(source.graph.output());
+        output.elements() != output[0] * workload.classes) {
+      fmt::print(stderr, "{}: gives {}: classes of images are not compared\n", given.network,
+                 output.ToString());
+      return kExitGood;
+    }
     const ImportedNetwork written =
         ImportOnnx(bytes, {.name = source.graph.name(), .batch = workload.batch});
     const auto in_integers = InferencePlan(written.graph, written.parameters, threads, true);

@@ -64,7 +64,8 @@ std::int64_t RunCountingKinks(Plan& plan) {
   return count;
 }
 
-int RunStep(StepOptions options) {
+int RunStep(const CommandParser& parser, StepOptions options) {
+  CheckTrainingOptions(parser, options.workload, /*training=*/true);
   const std::string& network = options.workload.network;
   if (options.dump == kStandardOutput) {
     throw UsageError("--dump -: an archive is not written to standard output; name a file");
@@ -88,8 +89,8 @@ int RunStep(StepOptions options) {
   const std::int64_t at_kinks = RunCountingKinks(plan);
   ThrowOnRunFailure();
   arrays.emplace_back("loss", ArrayOf(plan, plan.FindByName("loss"), Shape{}));
-  arrays.emplace_back("logits", ArrayOf(plan, plan.Find(BufferRole::kOutput),
-                                        Shape{workload.batch, workload.classes}));
+  const BufferId logits = plan.Find(BufferRole::kOutput);
+  arrays.emplace_back("logits", ArrayOf(plan, logits, plan.buffers()[logits].desc.shape));
   AddParameters(plan, "grad", &PlanParameter::gradient, arrays);
   AddParameters(plan, "updated", &PlanParameter::value, arrays);
   WriteNpz(options.dump, arrays);
@@ -118,7 +119,7 @@ std::function<int()> ConfigureStep(CommandParser& parser) {
   AddWorkloadOptions(parser, options->workload);
   parser.AddFlag("--dropout", options->workload.dropout, "draw dropout's masks");
   parser.Require("--dump FILE", options->dump, "archive to write");
-  return [options] { return RunStep(*options); };
+  return [options, &parser] { return RunStep(parser, *options); };
 }
 
 const CommandRegistration kStep({"step", Question::kModels,

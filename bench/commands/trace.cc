@@ -69,6 +69,11 @@ bool ResultOnStandardOutput(const TraceOptions& options) {
          options.save == kStandardOutput;
 }
 
+// The standard output of the traced program: a result on ours stands there alone.
+int OutputOf(const TraceOptions& options) {
+  return ResultOnStandardOutput(options) ? STDERR_FILENO : STDOUT_FILENO;
+}
+
 constexpr std::string_view kStandardInput = "/dev/stdin";
 
 std::string LogPath(const TraceOptions& options) {
@@ -110,8 +115,7 @@ Trace ReadLog(const TraceOptions& options) {
 Trace RunCommand(const TraceOptions& options, int& status) {
   if (options.words.empty())
     throw UsageError("--run: give a command: topdnn trace --run -- COMMAND");
-  TracedCommand traced =
-      RunTraced(options.words, ResultOnStandardOutput(options) ? STDERR_FILENO : STDOUT_FILENO);
+  TracedCommand traced = RunTraced(options.words, OutputOf(options));
   if (!traced.end.empty()) {
     fmt::print(stderr, "topdnn: {} {}\n", options.words.front(), traced.end);
     status = kExitWrong;
@@ -176,9 +180,8 @@ LiveProgram RunLiveCommand(const TraceOptions& options, const std::vector<LiveEv
     throw UsageError("--live: give a command: topdnn trace --live -- COMMAND");
   }
   ProgressLine progress(DetectStyle(stderr));
-  LiveProgram program = RunLive(options.words, events, options.names, [&](const LiveFold& fold) {
-    progress.Show(LiveProgressText(fold));
-  });
+  const auto show = [&](const LiveFold& fold) { progress.Show(LiveProgressText(fold)); };
+  LiveProgram program = RunLive(options.words, events, options.names, show, OutputOf(options));
   progress.Erase();
   if (!program.end.empty()) {
     fmt::print(stderr, "topdnn: {} {}\n", options.words.front(), program.end);
@@ -193,6 +196,21 @@ std::size_t StepOf(const TraceOptions& options, const LiveTrace& live) {
   fmt::print(stderr, "topdnn: --step {}: the program has {}: the rows of all are shown\n",
              options.step, CountText(std::ssize(live.steps), "step"));
   return 0;
+}
+
+// Refuses the options of a measurement where nothing is measured.
+void CheckMeasuringOptions(const CommandParser& parser, const TraceOptions& options) {
+  const bool by_perf = options.counters == "perf" || options.counters == "auto";
+  if (!by_perf) parser.Refuse({"--metrics"}, "without --counters perf or auto");
+  const char* const unmeasured = options.read_only   ? "with --read-only"
+                                 : options.repro     ? "with --repro"
+                                 : options.no_replay ? "with --no-replay"
+                                                     : nullptr;
+  if (unmeasured == nullptr) return;
+  parser.Refuse({"--threads", "--seconds", "--rows", "--alternatives", "--ceilings", "--exact"},
+                unmeasured);
+  // (counters count the live program all the same)
+  if (!options.live || !by_perf) parser.Refuse({"--counters", "--metrics"}, unmeasured);
 }
 
 void CheckLiveOptions(const TraceOptions& options) {
@@ -225,8 +243,8 @@ int RunLiveTrace(const TraceOptions& options) {
   InterruptFlag();
   const bool measures = !options.no_replay && !options.read_only && !options.repro;
   OpenedSources opened;
-  if (measures) opened = OpenRowSources(options);
   const bool by_perf = options.counters == "perf" || options.counters == "auto";
+  if (measures || by_perf) opened = OpenRowSources(options);
   const LiveEvents events = by_perf ? LiveEventsOf(options.metrics) : LiveEvents();
   const LiveProgram program = RunLiveCommand(options, events.events);
   if (program.live.trace.Primitives() == 0 && program.live.operators.empty()) {
@@ -271,8 +289,9 @@ int RunLiveTrace(const TraceOptions& options) {
   return !replays || measured.AnyMeasured() ? kExitGood : kExitNothing;
 }
 
-int RunTrace(const TraceOptions& options) {
+int RunTrace(const CommandParser& parser, const TraceOptions& options) {
   CheckLiveOptions(options);
+  CheckMeasuringOptions(parser, options);
   if (options.live) return RunLiveTrace(options);
   std::vector<std::string> inputs;
   if (!options.run) inputs.push_back(LogPath(options));
@@ -345,7 +364,7 @@ std::function<int()> ConfigureTrace(CommandParser& parser) {
   parser.Add("--json FILE", options->json,
              "write everything to this file as JSON; - is standard output");
   parser.Add("--html FILE", options->html, "write the page to this file; - is standard output");
-  return [options] { return RunTrace(*options); };
+  return [options, &parser] { return RunTrace(parser, *options); };
 }
 
 const CommandRegistration kTrace({"trace", Question::kExplain,

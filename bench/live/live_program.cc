@@ -58,7 +58,8 @@ void NameCallers(const std::string& library, LiveNames names, Variables& variabl
 }  // namespace
 
 LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector<LiveEvent>& events,
-                    LiveNames names, const std::function<void(const LiveFold& fold)>& progress) {
+                    LiveNames names, const std::function<void(const LiveFold& fold)>& progress,
+                    int output) {
   PreloadedProgram program("--live", arguments, "libtopdnn_live.so", "use `topdnn trace --run`");
   LiveMemory memory;
   memory.head().events = static_cast<std::uint32_t>(events.size());
@@ -74,7 +75,7 @@ LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector
   };
   const Clock::time_point begin = Clock::now();
   Clock::time_point shown = begin;
-  program.Start();
+  program.Start(output);
   const int status = program
                          .Wait([&] {
                            memory.Read(take);

@@ -28,9 +28,10 @@ struct LiveProgram : ProgramEnd {
 // streams are this process's. After an interrupt of this process the program has two seconds to
 // end, and is ended then. `events`: of the hardware, for each primitive. `progress` is called about
 // twice a second. Throws UsageError for a program that cannot be started, or into which no library
-// can be loaded.
+// can be loaded. `output`: the program's standard output.
 LiveProgram RunLive(const std::vector<std::string>& arguments, const std::vector<LiveEvent>& events,
-                    LiveNames names, const std::function<void(const LiveFold& fold)>& progress);
+                    LiveNames names, const std::function<void(const LiveFold& fold)>& progress,
+                    int output);
 
 }  // namespace topdnn
 

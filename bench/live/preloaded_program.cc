@@ -182,7 +182,7 @@ PreloadedProgram::PreloadedProgram(std::string option, std::vector<std::string> 
   preload = preload.empty() ? library_ : library_ + ":" + preload;
 }
 
-void PreloadedProgram::Start() {
+void PreloadedProgram::Start(int output) {
   std::vector<char*> words;
   words.reserve(arguments_.size() + 1);
   for (const std::string& word : arguments_) words.push_back(const_cast<char*>(word.c_str()));
@@ -201,9 +201,13 @@ void PreloadedProgram::Start() {
   for (const int signal : {SIGINT, SIGTERM, SIGXFSZ}) sigaddset(&defaults, signal);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   std::fflush(nullptr);
   const int error =
-      posix_spawnp(&child_, words.front(), nullptr, &attributes, words.data(), entries.data());
+      posix_spawnp(&child_, words.front(), &actions, &attributes, words.data(), entries.data());
+  posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error == 0) return;
   throw UsageError(fmt::format("{} {}: cannot be started ({}); check the name", option_,

@@ -29,9 +29,9 @@ class PreloadedProgram {
   Variables& variables() { return variables_; }
   const std::string& library() const { return library_; }
 
-  // Starts the program (found as the shell finds it) with this process's standard streams. Throws
-  // UsageError if that is not possible.
-  void Start();
+  // Starts the program (found as the shell finds it) with this process's standard streams, but
+  // `output` as its standard output. Throws UsageError if that is not possible.
+  void Start(int output);
   // Waits for the end, and calls `each` about every 20 ms. After an interrupt of this process the
   // program has two seconds to end, and is ended then. Returns the status of waitpid(2) and what
   // the program and its children have used.

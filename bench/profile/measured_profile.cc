@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <new>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "bench/command_line/command.h"
@@ -59,6 +60,8 @@ nlohmann::ordered_json SubjectOf(const ProfileOptions& options, const Workload& 
                                     {"threads", workload.plan->threads()},
                                     {"mode", options.infer ? "inference" : "training"},
                                     {"regime", options.regime}};
+  if (options.workload.size != 0) subject["size"] = options.workload.size;
+  if (options.workload.classes != 0) subject["classes"] = options.workload.classes;
   // (Older recordings do not name it.)
   if (options.workload.plan != kBestPlan) subject["plan"] = options.workload.plan;
   return subject;
@@ -215,7 +218,11 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
     measured.denormal_note = std::move(found.note);
     measured.denormals = std::move(found.by_stage);
   }
-  if (options.feeds() && !Interrupted()) {
+  if (options.feeds() && !TakesImages(workload)) {
+    measured.warnings.push_back(
+        fmt::format("no step with its input pipeline: {} takes batches of {}, no images",
+                    workload.network, workload.image.ToString()));
+  } else if (options.feeds() && !Interrupted()) {
     settings.progress("timing steps with their input pipeline", 0);
     measured.fed_step = MeasureFedSteps(
         options.workload, options.input, placement, workload,
@@ -277,23 +284,37 @@ nlohmann::ordered_json CountProfile(ProfileOptions options, ProgressLine& progre
                          MachineJson(DescribeMachine(), {}), subject);
 }
 
+namespace {
+
+// Sets the threads, the size and the classes to those of the recording, unless the options give
+// them.
+void TakeRecordedOptions(const Recording& recording, const std::string& file,
+                         WorkloadOptions& options) {
+  const auto take = [&](const char* key, std::int64_t most, auto& option) {
+    const auto found = recording.subject.find(key);
+    if (option != 0 || found == recording.subject.end() || !found->is_number_integer()) return;
+    const auto recorded = found->get<std::int64_t>();
+    if (recorded < 1 || recorded > most) {
+      throw InputError(
+          fmt::format("{}: subject: {} {}: must be 1 to {}: record it again with --record", file,
+                      found->dump(), key, most));
+    }
+    option = static_cast<std::remove_reference_t<decltype(option)>>(recorded);
+  };
+  constexpr std::int64_t kMost = 1'000'000;
+  take("threads", kMaxThreads, options.threads);
+  take("size", kMost, options.size);
+  take("classes", kMost, options.classes);
+}
+
+}  // namespace
+
 MeasuredProfile ReplayProfile(ProfileOptions options, const std::string& file) {
   const Recording recording = ReadRecording(file);
   // (the recording's machine may have had more CPUs: nothing runs here)
   options.workload.oversubscribe = true;
   options.workload.planned_only = true;
-  const auto threads = recording.subject.find("threads");
-  if (options.workload.threads == 0 && threads != recording.subject.end() &&
-      threads->is_number_integer()) {
-    const auto recorded = threads->get<std::int64_t>();
-    if (recorded < 1 || recorded > kMaxThreads) {
-      throw InputError(
-          fmt::format("{}: subject: {} threads: must be 1 to {}: record it again "
-                      "with --record",
-                      file, threads->dump(), kMaxThreads));
-    }
-    options.workload.threads = static_cast<int>(recorded);
-  }
+  TakeRecordedOptions(recording, file, options.workload);
   MeasuredProfile measured;
   measured.wants_tree = false;  // a recording has no experiments
   if (options.workload.backend == kAutoBackend) {

@@ -235,6 +235,9 @@ void CheckSubject(const Recording& recording, const nlohmann::ordered_json& aske
                        key, found == recording.subject.end() ? "none" : TextOf(*found),
                        TextOf(value), recording.command));
   }
+  const auto plan = recording.subject.find("plan");
+  if (plan == recording.subject.end() || asked.contains("plan")) return;
+  Refuse(where, fmt::format("recorded with --plan {}: give it, too", TextOf(*plan)));
 }
 
 }  // namespace topdnn

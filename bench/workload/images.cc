@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::int64_t kMaxSmallImage = 64;
 
-bool TakesImages(const Workload& workload) { return workload.image.rank() == 3; }
-
 // Small images are used only with networks of a similar input size: a 28x28 image in 224x224 would
 // be almost all border.
 bool TakesSmallImages(const Workload& workload) {
@@ -82,6 +80,8 @@ void FitToData(WorkloadOptions& options) {
   if (options.size == 0) options.size = kImageSize;
   if (options.classes == 0) options.classes = ClassesOf(options.data);
 }
+
+bool TakesImages(const Workload& workload) { return workload.image.rank() == 3; }
 
 void ReadImagesAhead(const WorkloadOptions& options) {
   if (!options.data.empty() && options.data != "synthetic") ReadAhead(options.data);

@@ -18,6 +18,8 @@ namespace topdnn {
 // and classes to those of the images, unless the options give them: ResNet-18 also accepts 3x32x32.
 void FitToData(WorkloadOptions& options);
 
+bool TakesImages(const Workload& workload);
+
 // Starts to read the folder that `--data` names, on a thread of its own, so that OpenImages need
 // not wait long for it after the network is planned.
 void ReadImagesAhead(const WorkloadOptions& options);

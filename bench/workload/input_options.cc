@@ -17,7 +17,7 @@ namespace topdnn {
 namespace {
 
 constexpr int kMostPrefetch = 64;
-constexpr int kMostLoaders = 256;
+constexpr int kMostLoaders = kMostPrefetch;
 // A slower source would keep the end of the program waiting for its current image.
 constexpr Range kSourceRates{0.1, 1e9};
 
@@ -30,6 +30,10 @@ Augmentation AugmentationOf(const std::string& names) {
   return augmentation;
 }
 
+int PrefetchOf(const InputOptions& options) {
+  return options.prefetch.value_or(std::max(kDefaultPrefetch, options.loaders));
+}
+
 void CheckCount(const char* option, int value, int least, int most) {
   if (value >= least && value <= most) return;
   throw UsageError(fmt::format("{} {}: must be {} to {}", option, value, least, most));
@@ -40,7 +44,7 @@ void CheckCount(const char* option, int value, int least, int most) {
 void AddInputOptions(CommandParser& parser, InputOptions& options) {
   parser.Add("--prefetch", options.prefetch,
              fmt::format("batches that loader threads prepare ahead; 0: the computing thread "
-                         "prepares each batch itself (default: {})",
+                         "prepares each batch itself (default: {}, or --loaders if it is more)",
                          kDefaultPrefetch));
   parser.Add("--loaders", options.loaders, "loader threads that decode, augment and batch images");
   parser.Add(
@@ -53,15 +57,21 @@ void AddInputOptions(CommandParser& parser, InputOptions& options) {
 }
 
 void CheckInputOptions(const InputOptions& options) {
-  CheckCount("--prefetch", options.prefetch.value_or(kDefaultPrefetch), 0, kMostPrefetch);
   CheckCount("--loaders", options.loaders, 1, kMostLoaders);
+  CheckCount("--prefetch", PrefetchOf(options), 0, kMostPrefetch);
+  const int prefetch = PrefetchOf(options);
+  if (prefetch > 0 && prefetch < options.loaders) {
+    throw UsageError(fmt::format(
+        "--loaders {}: of them, {} would work on {} batches ahead: give --prefetch {}, too",
+        options.loaders, prefetch, prefetch, options.loaders));
+  }
   CheckName("placement", options.placement, PlacementNames());
   AugmentationOf(options.augment);
 }
 
 LoaderOptions LoaderOptionsOf(const InputOptions& options, const Placement& placement,
                               const Shape& image, std::int64_t batch, std::uint64_t seed) {
-  const int prefetch = options.prefetch.value_or(kDefaultPrefetch);
+  const int prefetch = PrefetchOf(options);
   return {.image = image,
           .batch = batch,
           .seed = seed,

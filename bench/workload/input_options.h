@@ -16,7 +16,7 @@ namespace topdnn {
 class CommandParser;
 
 struct InputOptions {
-  std::optional<int> prefetch;  // batches; absent: kDefaultPrefetch
+  std::optional<int> prefetch;  // batches; absent: kDefaultPrefetch, or `loaders` if it is more
   int loaders = 1;
   std::string augment;  // names with commas
   std::string placement = "shared";

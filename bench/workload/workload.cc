@@ -153,6 +153,16 @@ void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.Add("--weight-decay", options.weight_decay, "weight decay of the optimizer", kRates);
 }
 
+void CheckTrainingOptions(const CommandParser& parser, const WorkloadOptions& options,
+                          bool training) {
+  if (!training) {
+    parser.Refuse({"--optimizer", "--learning-rate", "--momentum", "--weight-decay"},
+                  "on inference");
+  } else if (options.optimizer == "adam") {
+    parser.Refuse({"--momentum"}, "on --optimizer adam");
+  }
+}
+
 void AddInputShapeOption(CommandParser& parser, WorkloadOptions& options) {
   parser.AddRepeated("--input-shape NAME=NxCxHxW", options.input_shapes,
                      "shape of an input, where a file leaves it open; repeat it for several");

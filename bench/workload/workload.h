@@ -76,6 +76,10 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options);
 void AddInputShapeOption(CommandParser& parser, WorkloadOptions& options);
 // Adds all options.
 void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options);
+// Throws UsageError for options of training in inference, and for those that the optimizer does not
+// have.
+void CheckTrainingOptions(const CommandParser& parser, const WorkloadOptions& options,
+                          bool training);
 
 // The most threads on any machine; a recording with more is refused.
 inline constexpr int kMaxThreads = 4096;

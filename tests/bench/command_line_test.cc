@@ -121,6 +121,20 @@ TEST(TrainTest, ALossThatIsNotANumberEndsTheTraining) {
   EXPECT_THAT(outcome.output, HasSubstr("take a smaller --learning-rate than 1e+20"));
 }
 
+TEST(StepTest, LogitsForEachPlaceAreDumped) {
+  const TestFolder folder;
+  const std::string dump = folder.path() / "step.npz";
+  const Outcome outcome = RunProgram({"step", "unet", "--size", "16", "--classes", "3", "--batch",
+                                      "2", "--data", "synthetic", "--dump", dump});
+  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const NpzReader archive(dump);
+  const auto& entries = archive.entries();
+  const auto logits = std::find_if(entries.begin(), entries.end(),
+                                   [](const auto& entry) { return entry.name == "logits"; });
+  ASSERT_NE(logits, entries.end());
+  EXPECT_EQ(logits->shape, Shape({2, 3, 16, 16}));
+}
+
 // The data set has five images, one per CIFAR-10 file.
 TEST(StepTest, ReportsRepeatedImages) {
   const TestFolder folder;

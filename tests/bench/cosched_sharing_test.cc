@@ -424,7 +424,7 @@ TEST(CoschedTest, BadInputIsOneLine) {
       {{"cosched", "--policy", "lottery"}, "--policy lottery: there is no such policy: name all"},
       {{"cosched", "--trace", one.Path("trace.csv")}, "trace.csv:3: "},
       {{"cosched", "--trace", one.Path("none.csv")}, "none.csv"},
-      {{"cosched", "--trace", one.Path("trace.csv"), "--jobs", "3"}, "exclude each other"},
+      {{"cosched", "--trace", one.Path("trace.csv"), "--jobs", "3"}, "--jobs: has no effect with --trace"},
       {{"cosched", "--cpus", "4096"}, "--cpus 4096: this process may use"},
       {{"cosched", "--jobs", "0"}, "--jobs 0"},
       {{"cosched", "--load", "0"}, "--load 0"},

@@ -66,5 +66,9 @@ TEST(FedStepTest, WithoutPrefetchTheComputingThreadPreparesTheBatch) {
   EXPECT_GT(Mean(fed, "input_wait"), 0);
 }
 
+TEST(FedStepTest, EveryLoaderHasABatch) {
+  EXPECT_EQ(FedStepOf({"--loaders", "3"}).at("prefetch"), 3);
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -182,6 +182,21 @@ TEST_F(OnnxCommandsTest, NonFiniteWeightsAreRefused) {
                 "bad.npz: conv2/bias has nan at element 3");
 }
 
+// A sweep gives --prefetch to every case.
+TEST_F(OnnxCommandsTest, ANetworkWithoutImagesHasNoFedStep) {
+  ModelBuilder model;
+  model.Input("x", {4, 6}).Output("y");
+  model.Floats("w", {6, 5});
+  model.Node("MatMul", "y", {"x", "w"});
+  folder_.Write("rows.onnx", model.Bytes());
+  const Outcome outcome = RunProgram({"profile", Path("rows.onnx"), "--infer", "--prefetch", "2",
+                                      "--iterations", "1", "--threads", "1", "--counters", "none",
+                                      "--no-isolated", "--json", Path("o.json")});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("takes batches of 6, no images"));
+  EXPECT_TRUE(ReadJson(Path("o.json"))["fed_step"].is_null());
+}
+
 // One image and one Reshape to a fixed shape, as PyTorch exports them.
 class FixedBatchTest : public OnnxCommandsTest {
  protected:

@@ -96,6 +96,52 @@ TEST(RecordTest, AReplayGivesTheSameTable) {
   }
 }
 
+// The FLOPs of a replay are those of what was recorded, not of the network's usual images.
+TEST(RecordTest, AReplayHasTheSizeAndTheClassesOfItsRecording) {
+  const TestFolder folder;
+  const std::string recording = folder.path() / "r.json";
+  const std::string first = folder.path() / "first.json";
+  const std::string second = folder.path() / "second.json";
+  const Outcome measured = RunProgram({"profile",
+                                       "cnn",
+                                       "--infer",
+                                       "--batch",
+                                       "1",
+                                       "--threads",
+                                       "1",
+                                       "--backend",
+                                       "reference",
+                                       "--size",
+                                       "16",
+                                       "--classes",
+                                       "7",
+                                       "--data",
+                                       "synthetic",
+                                       "--iterations",
+                                       "1",
+                                       "--no-isolated",
+                                       "--no-experiments",
+                                       "--record",
+                                       recording,
+                                       "--json",
+                                       first});
+  ASSERT_EQ(measured.exit_status, kExitGood) << measured.output;
+  std::vector<std::string> replay = {
+      "profile",   "cnn",    "--infer", "--batch",       "1",          "--backend",
+      "reference", "--json", second,    "--no-isolated", "--counters", "replay:" + recording};
+  const Outcome replayed = RunProgram(replay);
+  ASSERT_EQ(replayed.exit_status, kExitGood) << replayed.output;
+  const auto flops = [](const std::string& file) {
+    return ReadJson(file)["stages"][0]["flops"].get<double>();
+  };
+  EXPECT_EQ(flops(second), flops(first));
+  EXPECT_EQ(ReadJson(second)["size"], 16);
+  replay.insert(replay.end(), {"--size", "32"});
+  const Outcome other = RunProgram(replay);
+  EXPECT_EQ(other.exit_status, kExitUsage) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("recorded with size 16, not 32"));
+}
+
 TEST(RecordTest, AReplayUsesTheVariantsThatAutoChose) {
   const TestFolder folder;
   const std::string recording = folder.path() / "r.json";

@@ -155,6 +155,43 @@ TEST(BenchmarkFlagsTest, NewerFormsOfTheMinimumTime) {
   }
 }
 
+// An option that would change nothing is refused: its user expects that it does.
+TEST(UselessOptionsTest, AreRefusedInOneLine) {
+  const std::vector<RefusedCommand> commands = {
+      {{"profile", "cnn", "--infer", "--optimizer", "adam"},
+       "--optimizer: has no effect on inference"},
+      {{"profile", "cnn", "--exact-baseline", "b", "--seconds", "9"},
+       "--seconds: has no effect with --exact-baseline"},
+      {{"profile", "cnn", "--context-gap", "--no-isolated"},
+       "--context-gap: has no effect with --no-isolated"},
+      {{"profile", "cnn", "--scale-counts", "--counters", "clock"},
+       "--scale-counts: has no effect with --counters clock"},
+      {{"profile", "cnn", "--loaders", "8", "--prefetch", "2"}, "give --prefetch 8, too"},
+      {{"plan", "cnn", "--infer", "--weight-decay", "0.1"}, "--weight-decay: has no effect on"},
+      {{"plan", "cnn", "--repro", "--buffers"}, "--buffers: has no effect with --repro"},
+      {{"train", "cnn", "--optimizer", "adam", "--momentum", "0.5"},
+       "--momentum: has no effect on --optimizer adam"},
+      {{"malleable", "--program", "--by", "api", "--", "true"},
+       "--by: has no effect with --program"},
+      {{"malleable", "cnn", "--steps", "1", "--widths", "1"},
+       "--widths: has no effect with --steps"},
+      {{"trace", "a.log", "--read-only", "--counters", "auto"},
+       "--counters: has no effect with --read-only"},
+      {{"trace", "a.log", "--repro", "--rows", "1"}, "--rows: has no effect with --repro"},
+      {{"trace", "a.log", "--metrics", "flops"}, "--metrics: has no effect without --counters"},
+      {{"cosched", "--trace", "t.csv", "--seed", "5"}, "--seed: has no effect with --trace"},
+      {{"cosched", "--simulate", "--window", "x"}, "--window x"},
+      {{"bench", "--first", "3"}, "--first: has no effect without --problems"},
+      {{"bench", "--benchmark_list_tests", "--benchmark_out=x.json"}, "nothing runs"},
+      {{"corun", "--matrix", "cnn,probe dram", "--counters", "exact"},
+       "--counters: has no effect on"},
+      {{"fleet", "collect", "study", "--all"}, "--all: has no effect without --compare"}};
+  for (const RefusedCommand& command : commands) {
+    SCOPED_TRACE(command.message);
+    ExpectRefused(command);
+  }
+}
+
 TEST(BenchmarkFlagsTest, CsvHasQuotesAndAColumnPerCounter) {
   EXPECT_EQ(CsvOfBenchmarks(R"({"context": {"a": 1}, "benchmarks": [
     {"name": "a,b", "run_name": "a,b", "run_type": "iteration", "repetitions": 1,

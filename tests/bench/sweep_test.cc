@@ -359,7 +359,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCommand{{"sweep", "--repeats", "0", "--out", "none"}, "--repeats 0"},
         RefusedCommand{{"sweep", "--batch", "8", "--out", "/dev/null"}, "--out /dev/null"},
         RefusedCommand{{"profile", "cnn", "--prefetch", "-1"}, "--prefetch -1: must be 0 to 64"},
-        RefusedCommand{{"profile", "cnn", "--loaders", "0"}, "--loaders 0: must be 1 to 256"},
+        RefusedCommand{{"profile", "cnn", "--loaders", "0"}, "--loaders 0: must be 1 to 64"},
         RefusedCommand{{"profile", "cnn", "--augment", "crop,flop"}, "flip"},
         RefusedCommand{{"profile", "cnn", "--source-rate", "0"}, "--source-rate 0"},
         RefusedCommand{{"profile", "cnn", "--placement", "mine"}, "placement"}));

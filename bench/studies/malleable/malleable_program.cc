@@ -164,7 +164,8 @@ std::optional<Interval> ProgramRounds::Ratio() const {
   return MedianInterval(ratios);
 }
 
-ProgramRun RunProgramWithWidth(const std::vector<std::string>& arguments, bool follows) {
+ProgramRun RunProgramWithWidth(const std::vector<std::string>& arguments, bool follows,
+                               int output) {
   PreloadedProgram program(kOption, arguments, "libtopdnn_width.so");
   SharedWidth shared;
   program.variables()[WIDTH_PAGE_VARIABLE] = shared.path();
@@ -179,7 +180,7 @@ ProgramRun RunProgramWithWidth(const std::vector<std::string>& arguments, bool f
   const std::optional<CgroupThrottling> before = ReadCgroupThrottling();
   const Clock::time_point begin = Clock::now();
   Clock::time_point read = begin;
-  program.Start();
+  program.Start(output);
   const auto [status, used] = program.Wait([&] {
     if (!follows || Clock::now() - read < kWatchPeriod) return;
     read = Clock::now();
@@ -202,13 +203,15 @@ int RunMalleableProgram(const ProgramOptions& options) {
     throw UsageError("--program: give a command: topdnn malleable --program -- COMMAND");
   }
   CheckOutputs({options.json}, {});
+  // (a result on standard output stands there alone)
+  const int output = options.json == kStandardOutput ? STDERR_FILENO : STDOUT_FILENO;
   ProgramRounds rounds;
   ProgramEnd failed;
   for (int round = 0; round < options.rounds.value_or(1) && failed.status == 0; ++round) {
     // The order changes from round to round, so that a drift of the machine favours neither.
     for (const bool follows : {round % 2 != 0, round % 2 == 0}) {
       if (!options.rounds && !follows) continue;
-      ProgramRun run = RunProgramWithWidth(options.arguments, follows);
+      ProgramRun run = RunProgramWithWidth(options.arguments, follows, output);
       if (Interrupted()) return kExitInterrupted;
       if (run.end.status != 0) failed = run.end;
       (follows ? rounds.following : rounds.unchanged).push_back(std::move(run));

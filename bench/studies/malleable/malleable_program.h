@@ -35,8 +35,8 @@ struct ProgramRun {
 };
 
 // Runs it with this process's streams. `follows`: its regions get what WidthLimit allows; otherwise
-// they are only counted. Throws UsageError if it cannot be started.
-ProgramRun RunProgramWithWidth(const std::vector<std::string>& arguments, bool follows);
+// they are only counted. `output`: its standard output. Throws UsageError if it cannot be started.
+ProgramRun RunProgramWithWidth(const std::vector<std::string>& arguments, bool follows, int output);
 
 struct ProgramRounds {
   std::vector<ProgramRun> unchanged, following;  // in turn; the same number, if complete
