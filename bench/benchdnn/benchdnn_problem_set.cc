@@ -22,6 +22,18 @@ constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 
 std::string ReadText(const std::string& path) { return ReadWholeFile(path, kMaxBytes); }
 
+// The types of the tensors, the dimensions of a bias, and the parameters of the function.
+std::string DetailsOf(const TraceRow& row) {
+  std::string text;
+  for (const TracedTensor& tensor : row.tensors) {
+    text += fmt::format("_{}:{}", tensor.name, tensor.type);
+    if (tensor.mask >= 0) text += fmt::format(":mask{}", tensor.mask);
+  }
+  if (!row.auxiliary.empty()) text += "_" + row.auxiliary;
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text;
+}
+
 void AddRows(const std::vector<TraceRow>& rows, ProblemSet& set) {
   for (const TraceRow& row : rows) {
     std::variant<TracedProblem, NoProblem> found = ProblemOf(row);
@@ -34,11 +46,13 @@ void AddRows(const std::vector<TraceRow>& rows, ProblemSet& set) {
     TracedProblem& problem = std::get<TracedProblem>(found);
     set.training |= problem.execution.training;
     const Execution execution = problem.execution;
-    set.problems.push_back(
-        {.op = std::move(problem.op),
-         .count = row.count,
-         .passes = {execution.pass},
-         .settled = SettledProblem{execution, std::move(problem.layouts), problem.algorithm}});
+    // (the name of an operation of topdnn says all of it)
+    std::string details = problem.logged_reason.empty() ? "" : DetailsOf(row);
+    set.problems.push_back({.op = std::move(problem.op),
+                            .count = row.count,
+                            .passes = {execution.pass},
+                            .settled = SettledProblem{execution, std::move(problem.layouts),
+                                                      problem.algorithm, std::move(details)}});
   }
 }
 

@@ -211,14 +211,19 @@ class Registrar {
   }
 
   void Add(const ProblemSet& set, CaseKey key) {
+    const std::string details = key.settled ? key.settled->details : "";
     for (const bool cold : {false, true}) {
       key.cold = cold;
-      const std::string name =
-          fmt::format("{}/{}/{}/{}/{}/{}/t{}{}", set.name, key.op->kind(), key.op->Problem(),
-                      NameOf(key.execution.pass), key.variant, NameOf(key.execution.type),
-                      key.threads, cold ? "/cold" : "");
-      // A set may contain a problem twice.
-      if (!known_.insert(name).second) continue;
+      const auto named = [&](std::string_view suffix) {
+        return fmt::format("{}/{}/{}{}/{}/{}/{}/t{}{}", set.name, key.op->kind(), key.op->Problem(),
+                           suffix, NameOf(key.execution.pass), key.variant,
+                           NameOf(key.execution.type), key.threads, cold ? "/cold" : "");
+      };
+      std::string name = named("");
+      const bool first = known_.insert(name).second;
+      // A set may contain a problem twice. Another problem of the same name is named in full.
+      if (details.empty() ? !first : !known_.insert(named(details)).second) continue;
+      if (!first) name = named(details);
       cases_.all.push_back({name + "/manual_time",
                             [key, name, automatic = automatic_, cases = &cases_] {
                               auto* const added = benchmark::RegisterBenchmark(

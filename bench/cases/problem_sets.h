@@ -35,6 +35,8 @@ struct SettledProblem {
   Execution execution;
   std::map<Arg, Layout> layouts;
   std::string algorithm;  // KernelRequest::algorithm
+  // What the operation's name leaves out, "_src:u8_dst:s8": tells two problems of one name apart.
+  std::string details = {};
 
   KernelRequest RequestFor(std::shared_ptr<const Op> op, int threads) const;
   // The words of a line: "type=f32 mode=train src=abcd dst=aBcd16b".

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -88,6 +89,35 @@ TEST(BenchdnnCommandTest, LinesOfNewerFilesAreCases) {
       RunShell(bench + "--problem '--pool mb1ic8_ih3oh3_kh3ph1_dh2dw2' --benchmark_list_tests");
   EXPECT_EQ(pool.exit_status, kExitGood);
   EXPECT_THAT(pool.output, HasSubstr("pooling/mb1ic8_ih3oh3kh3sh1dh2ph1_iw3ow3kw3sw1dw2pw1/"));
+}
+
+// The name of a primitive itself has neither its types nor the parameters of a function. The first
+// problem of a name has it as it is, and each further one has what tells it apart.
+TEST(BenchdnnCommandTest, DifferentProblemsOfOneNameAreDifferentCases) {
+  const auto cases_of = [](const std::string& problem) {
+    const Outcome outcome = RunShell(BoundedProgram() + " bench --threads 1 --problem '" + problem +
+                                     "' --benchmark_list_tests=true");
+    EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+    return outcome.output;
+  };
+  const std::string eltwise = "given/primitive/eltwise_4x4_eltwise_linear";
+  const std::string hot = "/forward/onednn:ab.ab.train/f32/t1/manual_time\n";
+  const std::string cold = "/forward/onednn:ab.ab.train/f32/t1/cold/manual_time\n";
+  const std::string other = "_data:f32_alg:eltwise_linear_alpha:2_beta:0";
+  EXPECT_EQ(cases_of("--eltwise --alg=linear --alpha=0.25,2,0.25 4x4"),
+            eltwise + hot + eltwise + cold + eltwise + other + hot + eltwise + other + cold);
+  EXPECT_EQ(cases_of("--eltwise --alg=linear --alpha=2 4x4"), eltwise + hot + eltwise + cold);
+  // A bias of one number a column, and of one number a result.
+  EXPECT_THAT(
+      cases_of("--matmul --bia_dt=f32 --bia_mask=2,3 64x128:128x32"),
+      AllOf(HasSubstr("/matmul_64x128:128x32/forward/"),
+            HasSubstr("/matmul_64x128:128x32_src:f32_wei:f32_bia:f32:mask3_dst:f32/forward/")));
+  // The type of the result. What topdnn computes itself is the same for any parameter that it does
+  // not read.
+  EXPECT_THAT(cases_of("--ip --dir=FWD_B --dt=u8:s8:u8,u8:s8:s8 ic16oc16"),
+              AllOf(HasSubstr("/inner_product_mb2ic16oc16/forward/"),
+                    HasSubstr("/inner_product_mb2ic16oc16_src:u8_wei:s8_bia:f32_dst:s8/forward/")));
+  EXPECT_EQ(std::ranges::count(cases_of("--eltwise --alg=relu --beta=0,1 4x4"), '\n'), 2);
 }
 
 // Google Benchmark's newer flags reach the cases, with Debian's 1.7.1.
