@@ -211,7 +211,11 @@ TEST(TracedTensorTest, AttributesAreInOneNotation) {
   EXPECT_EQ(EssentialAttributes("scratchpad_mode:user;post_ops:'sum;eltwise_relu:0;';"),
             "attr-post-ops:sum+eltwise_relu:0");
   EXPECT_EQ(EssentialAttributes("oscale:2:0.5;post_ops:'eltwise_relu;"),
-            "oscale:2:0.5 attr-post-ops:eltwise_relu");
+            "attr-oscale:2:0.5 attr-post-ops:eltwise_relu");
+  EXPECT_EQ(EssentialAttributes("oscale:2;zero_points:'src:0:1_dst:0:3';"),
+            "attr-oscale:2 attr-zero-points:src:0:1+dst:0:3");
+  EXPECT_EQ(EssentialAttributes("scales:'src:0:0.5_src:0:2';post_ops:'dw_k3s1p1;';"),
+            "attr-scales:src0:0:0.5+src1:0:2 attr-post-ops:dw_k3s1p1");
 }
 
 // Lines of github.com/tensorflow/serving issue 1272.

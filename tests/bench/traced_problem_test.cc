@@ -285,6 +285,37 @@ INSTANTIATE_TEST_SUITE_P(
                        "matmul,x,undef,src" + kMatrixFields + "wei_f32::blocked:BA16a64b:f0 dst" +
                            kMatrixFields + ",,,8x64:64x10:8x10",
                        "row-major matrices"},
+        // Lines of DNNL 1 to oneDNN 2.1: a test of that library (int8), and one of PyTorch's.
+        TranslatedCase{"MatmulOfDnnl",
+                       "matmul,gemm:jit,undef,src" + kMatrixFields + "wei_f32::blocked:ba:f0 dst" +
+                           kMatrixFields + ",,,m16n32k64",
+                       "gemm/m16n32k64_tb forward type=f32 mode=train src=ab weights=ab dst=ab"},
+        TranslatedCase{"MatmulBatchOfDnnl",
+                       "matmul,gemm:jit,undef,src_f32::blocked:abc:f0 wei_f32::blocked:acb:f0 "
+                       "dst_f32::blocked:abc:f0,,,b10m20n20k30",
+                       "gemm/b10m20n20k30_tb forward"},
+        TranslatedCase{"MatmulInt8OfDnnl",
+                       "matmul,matmul-gemm:ref,undef,src_s8::blocked:ba:f0 wei_s8::blocked:ab:f0 "
+                       "bia_f32::blocked:ab:f0 dst_s32::blocked:ab:f0,"
+                       "oscale:0:2;zero_points:'src:0:-2_wei:0:2';,,m10n20k2",
+                       "primitive/matmul_10x2:2x20_attr-oscale:0:2_attr-zero-points:src:0:-2+"
+                       "wei:0:2 forward type=s8"},
+        TranslatedCase{"BinaryOfDnnl",
+                       "binary,jit:uni,undef,src_f32::blocked:abc:f0 src_f32::blocked:abc:f0 "
+                       "dst_f32::blocked:abc:f0,,alg:binary_add,10x20x30:10x20x30 10x20x30",
+                       "add/10x20x30_of2 forward type=f32"},
+        TranslatedCase{"ConcatOfDnnl",
+                       "concat,simple:any,undef,src" + kMatrixFields + "src" + kMatrixFields +
+                           "dst" + kMatrixFields + ",,axis:1,2x16:2x32 2x48",
+                       "concat/2x48_axis1_parts16x32 forward"},
+        TranslatedCase{"ResamplingOfDnnl",
+                       "resampling,simple:any,forward_training,src_f32::blocked:abcd:f0  "
+                       "dst_f32::blocked:abcd:f0,,alg:resampling_nearest,1x3x5x5 1x3x10x15",
+                       "resize/1x3x5x5_scale2x3 forward"},
+        TranslatedCase{"ResamplingOfSequencesOfDnnl",
+                       "resampling,simple:any,forward_training,src_f32::blocked:abc:f0  "
+                       "dst_f32::blocked:abc:f0,,alg:resampling_linear,2x16x8 2x16x6",
+                       "interpolate/linear2x16x8_to2x16x6_scale1x1x0.75_half forward"},
         TranslatedCase{"SoftmaxOfTwoTypes",
                        "softmax_v2,x,forward_inference,src" + kMatrixFields +
                            "dst_u8::blocked:ab:f0,,alg:softmax_accurate axis:1,64x100",

@@ -247,7 +247,7 @@ std::optional<std::size_t> TraceReader::RowOf(const VerboseLine& line) {
   row.tensors = ParseTracedTensors(line[VerboseField::kTensors]);
   row.attributes = EssentialAttributes(line[VerboseField::kAttributes]);
   row.auxiliary = Trimmed(line[VerboseField::kAuxiliary]);
-  row.problem = Trimmed(line[VerboseField::kProblem]);
+  row.problem = CurrentProblem(row.primitive, line[VerboseField::kProblem]);
   row.module = module_;
   row.operator_name = operator_name_;
   row.implementation = line[VerboseField::kImplementation];

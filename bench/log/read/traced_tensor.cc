@@ -69,14 +69,39 @@ bool ParseTensor(std::string_view word, TracedTensor& tensor) {
   return true;
 }
 
-// "post_ops:'sum;eltwise_relu:0;'" of oneDNN 1 as "attr-post-ops:sum+eltwise_relu:0".
-std::string OldPostOps(std::string_view quoted) {
-  std::string text = "attr-post-ops:";
+// The attributes whose notation differs up to oneDNN 2.1, and what separates the parts of a value.
+constexpr struct {
+  std::string_view old, current, separator;
+} kOldAttributes[] = {{"post_ops", "attr-post-ops", ";"},
+                      {"oscale", "attr-oscale", "_"},
+                      {"scales", "attr-scales", "_"},
+                      {"zero_points", "attr-zero-points", "_"}};
+
+// "post_ops:'sum;eltwise_relu:0;'" as "attr-post-ops:sum+eltwise_relu:0", and
+// "scales:'src:0:0.5_src:0:2'" as "attr-scales:src0:0:0.5+src1:0:2".
+std::string CurrentAttribute(std::string_view one) {
+  const std::size_t colon = one.find(':');
+  const auto* const known =
+      std::find_if(std::begin(kOldAttributes), std::end(kOldAttributes),
+                   [&](const auto& attribute) { return attribute.old == one.substr(0, colon); });
+  if (colon == std::string_view::npos || known == std::end(kOldAttributes)) {
+    return std::string(one);
+  }
+  std::string_view value = one.substr(colon + 1);
+  if (value.starts_with('\'')) value = value.substr(1, value.find('\'', 1) - 1);
+  std::string text = fmt::format("{}:", known->current);
   std::string_view separator;
-  for (const std::string_view part : SplitText(quoted, ";")) {
+  int sources = 0;
+  for (std::string_view part : SplitText(value, known->separator)) {
     if (part.empty()) continue;
-    text.append(separator).append(part);
+    text += separator;
     separator = "+";
+    constexpr std::string_view kSource = "src";
+    if (known->old == "scales" && part.starts_with("src:")) {
+      text += fmt::format("src{}", sources++);
+      part.remove_prefix(kSource.size());
+    }
+    text += part;
   }
   return text;
 }
@@ -91,17 +116,44 @@ std::vector<std::string> OldAttributes(std::string_view field) {
       const std::size_t close = field.find('\'', quote + 1);
       end = close == std::string_view::npos ? close : field.find(';', close);
     }
-    std::string_view one = field.substr(0, end);
+    const std::string_view one = field.substr(0, end);
     field.remove_prefix(end == std::string_view::npos ? field.size() : end + 1);
-    constexpr std::string_view kPostOps = "post_ops:'";
-    if (one.starts_with(kPostOps)) {
-      one.remove_prefix(kPostOps.size());
-      attributes.push_back(OldPostOps(one.substr(0, one.find('\''))));
-    } else if (!one.empty()) {
-      attributes.emplace_back(one);
-    }
+    if (!one.empty()) attributes.push_back(CurrentAttribute(one));
   }
   return attributes;
+}
+
+// "b4m16n32k64", a matmul up to oneDNN 2.1, as "4x16x64:4x64x32". Another text is returned as it
+// is.
+std::string CurrentMatmul(std::string_view text) {
+  std::string_view rest = text;
+  const auto take = [&rest](char letter) {
+    if (!rest.starts_with(letter)) return std::string_view();
+    rest.remove_prefix(1);
+    const std::string_view digits = rest.substr(0, rest.find_first_not_of("0123456789"));
+    rest.remove_prefix(digits.size());
+    return digits;
+  };
+  std::string batch(take('b'));
+  if (!batch.empty()) batch += 'x';
+  const std::string_view m = take('m'), n = take('n'), k = take('k');
+  if (!rest.empty() || m.empty() || n.empty() || k.empty()) return std::string(text);
+  return fmt::format("{0}{1}x{3}:{0}{3}x{2}", batch, m, n, k);
+}
+
+// "1x3x5x5 1x3x10x10", a resampling up to oneDNN 2.1, as "mb1ic3_ih5oh10_iw5ow10".
+std::string CurrentResampling(std::string_view src, std::string_view dst) {
+  constexpr std::string_view kAxes = "dhw";
+  const std::vector<std::string_view> in = SplitText(src, "x"), out = SplitText(dst, "x");
+  const std::size_t rank = in.size();
+  if (out.size() != rank || rank < 3 || rank > kAxes.size() + 2) {
+    return fmt::format("{} {}", src, dst);
+  }
+  std::string text = fmt::format("mb{}ic{}", in[0], in[1]);
+  for (std::size_t d = 2; d < rank; ++d) {
+    text += fmt::format("_i{0}{1}o{0}{2}", kAxes[d + kAxes.size() - rank], in[d], out[d]);
+  }
+  return text;
 }
 
 }  // namespace
@@ -160,6 +212,18 @@ std::string EssentialAttributes(std::string_view field) {
     text += one;
   }
   return text;
+}
+
+std::string CurrentProblem(std::string_view primitive, std::string_view field) {
+  const std::string_view text = Trimmed(field);
+  if (primitive == "matmul") return CurrentMatmul(text);
+  const std::size_t blank = std::min(text.find(' '), text.size());
+  if (primitive == "resampling" && blank < text.size()) {
+    return CurrentResampling(text.substr(0, blank), text.substr(blank + 1));
+  }
+  // (the shape of the result followed those of the sources)
+  const bool of_sources = primitive == "binary" || primitive == "concat";
+  return std::string(of_sources ? text.substr(0, blank) : text);
 }
 
 }  // namespace topdnn

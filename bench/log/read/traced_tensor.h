@@ -1,5 +1,5 @@
-// The tensors and attributes of a primitive, as a line of oneDNN's log describes them: in the
-// notations of all versions.
+// The tensors, the attributes and the problem of a primitive, as a line of oneDNN's log describes
+// them: in the notations of all versions.
 
 #ifndef TOPDNN_BENCH_LOG_READ_TRACED_TENSOR_H_
 #define TOPDNN_BENCH_LOG_READ_TRACED_TENSOR_H_
@@ -40,6 +40,10 @@ std::string ExchangeDimensions(std::string layout, char one, char other);
 // Pure. The attributes that change what a primitive computes: without the place of its scratchpad.
 // The notation is that of oneDNN 3 ("attr-post-ops:sum+eltwise_relu"), for every dialect.
 std::string EssentialAttributes(std::string_view field);
+
+// Pure. The field "problem_desc" of a primitive in the notation of oneDNN 3: "16x64:64x32" for a
+// matmul's "m16n32k64", which versions up to oneDNN 2.1 print.
+std::string CurrentProblem(std::string_view primitive, std::string_view field);
 
 }  // namespace topdnn
 
