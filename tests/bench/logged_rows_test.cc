@@ -12,6 +12,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -202,6 +203,44 @@ TEST(LoggedRowsTest, ProductsAreCounted) {
                   "attr-post-ops:eltwise_tanh+dw:k3s1p1,alg:convolution_direct,"
                   "mb1_ic16oc32_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0"),
             (2 * 16 + 1 + 2 * 9) * 32 * 56 * 56);
+}
+
+// A stride of 2 halves the rows of the 1x1 convolution. oneDNN 2 logs the halved ones, and oneDNN 3
+// those before it, with the tensors of the depthwise convolution (init_info_convolution() of its
+// src/common/verbose.cpp); benchdnn has those before it, too.
+TEST(LoggedRowsTest, ADepthwisePostOpHalvesTheResult) {
+  const auto fields = [](const std::string& bias, const std::string& fused, int out,
+                         const std::string& type = "f32") {
+    const std::string number = std::to_string(out);
+    return "convolution,jit_1x1_dw:avx512_core,forward_inference,src:f32::blocked:acdb::f0 "
+           "wei:f32:a:blocked:Acdb32a::f0 bia:" +
+           bias + " " + fused + "dst:" + type +
+           "::blocked:acdb::f0,attr-post-ops:dw:k3s2p1,alg:convolution_direct,"
+           "mb2_ic64oc32_ih15oh" +
+           number + "kh1sh1dh0ph0_iw15ow" + number + "kw1sw1dw0pw0";
+  };
+  const std::string none = "undef::undef:::", present = "f32::blocked:a::f0";
+  const std::string tensors = "src_fused:f32:a:blocked:acdb::f0 wei_fused:f32::blocked:abcde::f0 ";
+  // Whether the 1x1 convolution and the depthwise one have a bias.
+  const auto biases = [](const std::string& text) {
+    const TracedProblem traced = ProblemOfFields(text);
+    EXPECT_EQ(traced.op->Find(traced.execution, Arg::kDst).value().shape, (Shape{2, 32, 8, 8}));
+    // 1x1 to 15x15 pixels, and a window of 3x3 for each of 8x8.
+    EXPECT_EQ(traced.op->WorkOf(Pass::kForward, DataType::kF32).macs,
+              2 * 32 * (64 * 15 * 15 + 9 * 8 * 8));
+    return std::pair(traced.op->Find(traced.execution, Arg::kBias).has_value(),
+                     traced.op->Find(traced.execution, {Arg::kBias, 0}).has_value());
+  };
+  EXPECT_EQ(biases(fields(none, "", 8)), std::pair(false, false));
+  EXPECT_EQ(biases(fields(present, "", 8)), std::pair(true, true));
+  EXPECT_EQ(biases(fields(none, "", 15)), std::pair(false, false));  // of benchdnn
+  EXPECT_EQ(biases(fields(present, tensors + "bia_fused:" + none + " ", 15)),
+            std::pair(true, false));
+  EXPECT_EQ(biases(fields(none, tensors + "bia_fused:" + present + " ", 15)),
+            std::pair(false, true));
+  EXPECT_THAT(TranslateFields(fields(none, "", 7)), HasSubstr("no post-op dw"));
+  EXPECT_EQ(TranslateFields(fields(none, "", 7)).find("primitive/"), std::string::npos);
+  EXPECT_EQ(TranslateFields(fields(none, tensors, 15, "u8")).find("primitive/"), std::string::npos);
 }
 
 // 4 images of 115 million multiply-accumulates: the reference computes one.

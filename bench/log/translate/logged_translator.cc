@@ -139,7 +139,7 @@ class LoggedReader {
   }
 
   // Strides, dilations and padding. Returns the extents of the result. `derive`: from the others,
-  // because those of the log are the result of a post-op.
+  // because those of the log may be the result of a post-op.
   Extents ReadWindow(const Extents& kernel, bool transposed, bool derive) {
     primitive_.strides = Spatial('s', 1);
     primitive_.dilations = Spatial('d', 0);
@@ -195,7 +195,7 @@ class LoggedReader {
     Extents dst = With({images, outputs}, out);
     if (depthwise.stride > 0) {
       primitive_.inner_dst = Shape(dst);
-      dst = With({images, outputs}, Spatial('o'));
+      dst = With({images, outputs}, AfterDepthwise(out, depthwise.stride));
     }
     AddProduct(With({images, inputs}, in), With(weights, kernel), {outputs}, dst);
   }
@@ -384,6 +384,23 @@ class LoggedReader {
     throw NotTranslated("a post-op without a result");
   }
 
+  // The extents of what a depthwise post-op makes of `inner`: a window of 3, padded by 1. oneDNN 2
+  // logs these extents, and oneDNN 3 and benchdnn have those of `inner`.
+  Extents AfterDepthwise(const Extents& inner, std::int64_t stride) const {
+    for (const auto& [name, type] :
+         {std::pair{"src_fused", row_.Tensor({"dst"}).type}, {"wei_fused", "f32"}}) {
+      if (!row_.HasTensor(name) || row_.Tensor({name}).type == type) continue;
+      throw NotTranslated(fmt::format("topdnn's depthwise post-op has {} in {}, not in {}", name,
+                                      type, row_.Tensor({name}).type));
+    }
+    Extents result = inner;
+    for (std::int64_t& extent : result) extent = (extent + stride - 1) / stride;
+    if (const Extents logged = Spatial('o'); logged != inner && logged != result) {
+      throw NotTranslated(fmt::format("the problem '{}' contradicts itself", primitive_.problem));
+    }
+    return result;
+  }
+
   // The depthwise convolution among the post-ops, "dw:k3s2p1"; of stride 0 if there is none.
   LoggedPostOp DepthwiseOf() const {
     LoggedPostOp found{.kind = Kind::kDepthwise};
@@ -433,7 +450,8 @@ class LoggedReader {
       }
       const std::int64_t channels = primitive_.inner_dst[1];
       Add({Arg::kWeights, index}, Direction::kIn, {channels, 1, 1, 3, 3}, DataType::kF32);
-      if (row_.HasTensor("bia")) {
+      // (oneDNN 2 does not log this bias: it is taken to be there with the other one)
+      if (row_.HasTensor(row_.HasTensor("src_fused") ? "bia_fused" : "bia")) {
         Add({Arg::kBias, index}, Direction::kIn, {channels}, DataType::kF32);
       }
     } else {
