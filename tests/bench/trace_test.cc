@@ -249,6 +249,12 @@ TEST(MkldnnLineTest, LinesOfVersion0AreRows) {
   EXPECT_EQ(trace.rows[3].engine, "cpu");
 }
 
+TEST(MkldnnLineTest, FlagsAreLetters) {
+  EXPECT_EQ(AuxiliaryOfMkldnn("flags:7"), "flags:GSR");
+  EXPECT_EQ(AuxiliaryOfMkldnn("flags:0"), "flags:");
+  EXPECT_EQ(AuxiliaryOfMkldnn("flags:9"), "flags:9");  // 8 is not known
+}
+
 TEST(MkldnnLineTest, FormatsAreLayouts) {
   EXPECT_EQ(LayoutOfMkldnn("nchw"), "abcd");
   EXPECT_EQ(LayoutOfMkldnn("nhwc"), "acdb");

@@ -219,6 +219,16 @@ INSTANTIATE_TEST_SUITE_P(
             "BatchNormWithoutScale",
             "batch_normalization,x,forward_training,data" + kImageFields + ",,flags:,mb2ic16ih8iw8",
             "has a scale and a shift"},
+        // Recent versions of oneDNN 3 (normalization_flags2str() of its src/common/verbose.cpp).
+        TranslatedCase{"RmsNormalization",
+                       "layer_normalization,jit_uni:avx512_core,forward_inference,"
+                       "src:f32::blocked:abc::f0 dst:f32::blocked:abc::f0 "
+                       "stats:undef::undef::: scale:f32::blocked:a::f0,,flags:CM,2x8x16",
+                       "topdnn's layer_normalization has no flag M (by the root mean square)"},
+        TranslatedCase{"BatchNormWithAnUnknownFlag",
+                       "batch_normalization,x,forward_training,data" + kImageFields +
+                           ",,flags:CHZ,mb2ic16ih8iw8",
+                       "topdnn's batch_normalization has no flag Z"},
         TranslatedCase{"Lrn",
                        "lrn,x,backward_data,data" + kImageFields + "diff" + kImageFields +
                            ",,alg:lrn_across_channels,mb2ic16ih8iw8ls5beta0.75",

@@ -79,7 +79,8 @@ std::string AuxiliaryOfMkldnn(std::string_view field) {
   constexpr std::string_view kFlags = "flags:";
   if (!field.starts_with(kFlags)) return std::string(field);
   const auto flags = ParseNumber<unsigned>(field.substr(kFlags.size()));
-  if (!flags) return std::string(field);
+  constexpr unsigned kKnown = 7;
+  if (!flags || *flags > kKnown) return std::string(field);
   std::string letters(kFlags);
   for (const auto& [bit, letter] : {std::pair(1U, 'G'), std::pair(2U, 'S'), std::pair(4U, 'R')}) {
     if ((*flags & bit) != 0) letters += letter;

@@ -286,7 +286,7 @@ class LoggedReader {
   }
 
   void ReadLayerNormalization() {
-    const std::string flags = row_.Word("flags");
+    const std::string flags = row_.Flags("GSCH");
     const auto has = [&flags](char flag) { return flags.find(flag) != std::string::npos; };
     primitive_.given_statistics = has('G');
     primitive_.has_scale = has('S') || has('C');

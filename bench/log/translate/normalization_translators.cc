@@ -33,7 +33,7 @@ TracedProblem BatchNormOf(const RowReader& row) {
     }
     fused_relu = true;
   }
-  const std::string flags = row.Word("flags");
+  const std::string flags = row.Flags("GSCHRA");
   const auto has = [&flags](char flag) { return flags.find(flag) != std::string::npos; };
   const bool given = has('G');
   const bool forward = row.pass() == Pass::kForward;

@@ -171,6 +171,15 @@ std::string RowReader::Word(std::string_view name) const {
   return {};
 }
 
+std::string RowReader::Flags(std::string_view known) const {
+  std::string flags = Word("flags");
+  if (const std::size_t at = flags.find_first_not_of(known); at != std::string::npos) {
+    throw NotTranslated(fmt::format("topdnn's {} has no flag {}{}", row_.primitive, flags[at],
+                                    flags[at] == 'M' ? " (by the root mean square)" : ""));
+  }
+  return flags;
+}
+
 const TracedTensor& RowReader::Tensor(const std::vector<std::string_view>& names) const {
   for (const std::string_view name : names) {
     if (HasTensor(name)) return Tensor(name, 0);

@@ -98,6 +98,8 @@ class RowReader {
   std::string Algorithm() const { return Word("alg"); }
   // The text after "NAME:" in the auxiliary field.
   std::string Word(std::string_view name) const;
+  // The flags of a normalization, which are letters of `known`. Refuses others.
+  std::string Flags(std::string_view known) const;
 
   // The first tensor with one of these names, or the i-th with this name.
   const TracedTensor& Tensor(const std::vector<std::string_view>& names) const;
