@@ -203,7 +203,7 @@ class LineWriter {
     AddTag("dtag", dst == nullptr ? src : *dst);
     if (driver_.name == "softmax") {
       Add("alg", WordOf("alg") == "softmax_log" ? "LOGSOFTMAX" : "SOFTMAX");
-      Add("axis", WordOf("axis"));
+      if (!WordOf("axis").empty()) Add("axis", WordOf("axis"));
     } else if (driver_.name == "reduction") {
       std::string algorithm = WordOf("alg");
       if (algorithm.starts_with("reduction_")) algorithm.erase(0, std::string("reduction_").size());

@@ -10,8 +10,10 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "bench/benchdnn/benchdnn_line.h"
 #include "bench/cases/problem_sets.h"
 #include "bench/replay/measured_trace.h"
 #include "bench/replay/trace_problem_set.h"
@@ -251,6 +253,10 @@ INSTANTIATE_TEST_SUITE_P(
             "softmax,x,forward_inference,src_f32::blocked:abc::f0 dst_f32::blocked:abc::f0"
             ",,alg:softmax_accurate axis:1,4x16x100",
             "along the last axis"},
+        TranslatedCase{"SoftmaxBeforeOneDnn26",
+                       "softmax,jit:avx512_common,forward_inference,data" + kMatrixFields +
+                           "diff_undef::undef::f0,,alg:softmax axis:1,64x100",
+                       "softmax/n64k100 forward type=f32 mode=infer src=ab dst=ab"},
         TranslatedCase{"LogSoftmax",
                        "softmax,x,forward,src" + kMatrixFields + "dst" + kMatrixFields +
                            ",,alg:softmax_log axis:1,64x100",
@@ -369,6 +375,24 @@ INSTANTIATE_TEST_SUITE_P(
                        "images alone to the nearest pixel"},
         TranslatedCase{"Unknown", "quantum,x,undef,,,,", "topdnn has no kernels for quantum"}),
     [](const auto& test) { return test.param.name; });
+
+// The only field of MKL-DNN 0.x about a softmax is its shape.
+TEST(TracedSoftmaxTest, MkldnnNamesNoAxis) {
+  const auto row_of = [](const std::string& fields) {
+    TraceReader reader;
+    reader.Add("mkldnn_verbose,exec,softmax,jit:avx2,forward_inference," + fields + ",0.5\n");
+    return reader.Finish().rows.at(0);
+  };
+  const TraceRow matrix = row_of("fdata:nc fdiff:undef,,mb64ic100");
+  const auto problem = ProblemOf(matrix);
+  ASSERT_TRUE(std::holds_alternative<TracedProblem>(problem))
+      << std::get<NoProblem>(problem).reason;
+  EXPECT_EQ(std::get<TracedProblem>(problem).op->Problem(), "n64k100");
+  EXPECT_EQ(BenchdnnLineOf(matrix).text, "--softmax --dir=FWD_I --dtag=ab 64x100");
+  const auto images = ProblemOf(row_of("fdata:nchw fdiff:undef,,mb2ic8ih4iw4"));
+  ASSERT_TRUE(std::holds_alternative<NoProblem>(images));
+  EXPECT_THAT(std::get<NoProblem>(images).reason, HasSubstr("has no number 'axis'"));
+}
 
 Trace ReadFile(const std::string& name) {
   std::ifstream file(TOPDNN_SOURCE_DIR "/tests/bench/traces/" + name, std::ios::binary);

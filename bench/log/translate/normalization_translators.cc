@@ -80,11 +80,12 @@ TracedProblem LrnOf(const RowReader& row) {
 TracedProblem SoftmaxOf(const RowReader& row) {
   row.RefuseAttributes();
   const std::string algorithm = row.Algorithm();
-  if (!algorithm.empty() && algorithm != "softmax_accurate") {
+  if (!algorithm.empty() && algorithm != "softmax_accurate" && algorithm != "softmax") {
     throw NotTranslated(fmt::format("topdnn has no softmax of the kind {}", algorithm));
   }
   const Shape shape = row.Shapes().front();
-  const std::int64_t axis = row.Number("axis");
+  // MKL-DNN names no axis. Frameworks normalize the rows of a matrix.
+  const std::int64_t axis = shape.rank() == 2 ? row.NumberOr("axis", 1) : row.Number("axis");
   const TracedTensor& src = row.Tensor({"src", "data", "dst"});
   for (const TracedTensor& tensor : row.row().tensors) {
     if (!tensor.present() || tensor.format_kind == "any") continue;
