@@ -1,5 +1,8 @@
 // Writes interpolations.
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -57,6 +60,14 @@ void WriteInterpolate(NodeExport& layer) {
     inputs.insert(inputs.end(), {"", AddSizes(layer, op)});
   } else {
     const std::vector<float> scales(op.scales().begin(), op.scales().end());
+    for (int d = 0; d < op.src_shape().rank(); ++d) {
+      const double extent = std::floor(static_cast<double>(op.src_shape()[d]) *
+                                       static_cast<double>(scales[static_cast<std::size_t>(d)]));
+      if (extent == static_cast<double>(op.dst_shape()[d])) continue;
+      throw std::invalid_argument(fmt::format(
+          "a Resize of opset 13 by {} gives {} of {} elements, not {}",
+          scales[static_cast<std::size_t>(d)], extent, op.src_shape()[d], op.dst_shape()[d]));
+    }
     inputs.push_back(
         layer.AddFloats("scales", Shape{static_cast<std::int64_t>(scales.size())}, scales.data()));
   }

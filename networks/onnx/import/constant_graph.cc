@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,11 +53,11 @@ class ConstantGraph {
         renamed_(node.node()),
         state_{node.model(), node.options(), Graph("constants")} {
     // Two inputs may be the same constant, and have other parts in the graph.
-    const std::vector<std::string>& outputs = renamed_.outputs;
+    const std::set<std::string> outputs(renamed_.outputs.begin(), renamed_.outputs.end());
     for (std::size_t i = 0; i < renamed_.inputs.size(); ++i) {
       if (!node.Has(i)) continue;
       std::string name = fmt::format("input{}", i);
-      while (std::count(outputs.begin(), outputs.end(), name) > 0) name += "'";
+      while (outputs.contains(name)) name += "'";
       renamed_.inputs[i] = std::move(name);
     }
     for (std::size_t i = 0; i < node.inputs(); ++i) {

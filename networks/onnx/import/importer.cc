@@ -112,8 +112,12 @@ void Importer::AddInputs() {
   // Values are named after layers and inputs, and an export names its only output "output".
   if (read.size() > 1) state_.layers.insert({"input", "output"});
   for (std::size_t i = 0; i < read.size(); ++i) {
-    std::string name = i == 0 ? "input" : Printable(read[i]->name);
-    while (i > 0 && !state_.layers.insert(name).second) name += "_input";
+    const std::string requested = i == 0 ? "input" : Printable(read[i]->name);
+    std::string name = requested;
+    int& repeats = state_.repeats[requested];  // keeps the search linear for inputs of one name
+    while (i > 0 && !state_.layers.insert(name).second) {
+      name = ++repeats == 1 ? requested + "_input" : fmt::format("{}_input{}", requested, repeats);
+    }
     ImportedValue value{state_.graph.AddInput(shapes[i], std::move(name)), shapes[i]};
     value.type = read[i]->type == kOnnxFloat16 ? kOnnxFloat : read[i]->type;
     const ImportedInput input = InputOf(*read[i]);

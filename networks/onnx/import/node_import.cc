@@ -319,11 +319,8 @@ void NodeImport::ProduceNormOf(std::size_t input) {
   Produce(SourceAt(input));
 }
 
-ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
-                                   const std::string& attribute, std::int64_t number) {
-  std::map<std::string, ModelAttribute> attributes = node_.attributes;
-  if (!attribute.empty()) attributes[attribute].i = number;
-  return ImportAs(op_type, std::move(inputs), std::move(attributes));
+ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedValue> inputs) {
+  return ImportAs(op_type, std::move(inputs), node_.attributes);
 }
 
 ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,

@@ -188,10 +188,8 @@ class NodeImport {
   void ProduceNorm(ImportedValue value);
   void ProduceNormOf(std::size_t input);
 
-  // The first result of another operation on these inputs. It has this node's attributes and, if
-  // `attribute` is not empty, an attribute of this name with the value `number`.
-  ImportedValue ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
-                         const std::string& attribute = "", std::int64_t number = 0);
+  // The first result of another operation on these inputs, with this node's attributes.
+  ImportedValue ImportAs(std::string_view op_type, std::vector<NamedValue> inputs);
   // The same with other attributes.
   ImportedValue ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
                          std::map<std::string, ModelAttribute> attributes);

@@ -34,7 +34,7 @@ class Calls {
 
  private:
   void Replace(const ModelNode& call, const ModelFunction& function, int depth) {
-    const std::string prefix = fmt::format("{}#{}/", call.op_type, calls_);
+    const std::string prefix = fmt::format("{}#{}/", Printable(call.op_type), calls_);
     std::map<std::string, std::string> names = {{"", ""}};
     for (std::size_t i = 0; i < function.inputs.size(); ++i) {
       names[function.inputs[i]] = i < call.inputs.size() ? call.inputs[i] : "";
@@ -47,7 +47,9 @@ class Calls {
     const auto rename = [&](std::string& name) {
       name = names.try_emplace(name, prefix + name).first->second;
     };
-    for (ModelNode node : function.nodes) {
+    for (const ModelNode& of_function : function.nodes) {
+      CountBytes(of_function);
+      ModelNode node = of_function;
       for (std::string& input : node.inputs) rename(input);
       for (std::string& output : node.outputs) rename(output);
       const std::string& caller = call.name.empty() ? prefix : call.name + "/";
@@ -55,6 +57,19 @@ class Calls {
       SettleAttributes(call, function, node);
       Add(std::move(node), depth + 1);
     }
+  }
+
+  // Each call copies the lists of the attributes (not the tensors).
+  void CountBytes(const ModelNode& node) {
+    constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+    for (const auto& [name, attribute] : node.attributes) {
+      bytes_ += name.size() + (attribute.s ? attribute.s->size() : 0) +
+                attribute.ints.size() * sizeof(attribute.ints[0]) +
+                attribute.floats.size() * sizeof(attribute.floats[0]);
+    }
+    if (bytes_ <= kMostBytes) return;
+    throw OnnxError(fmt::format("the calls of its functions copy more than {} MiB of attributes",
+                                kMostBytes >> 20));
   }
 
   static void SettleAttributes(const ModelNode& call, const ModelFunction& function,
@@ -78,6 +93,7 @@ class Calls {
 
   const ModelFunctions& functions_;
   std::size_t calls_ = 0;
+  std::size_t bytes_ = 0;  // of copied attributes
   std::vector<ModelNode> nodes_;
 };
 

@@ -219,7 +219,9 @@ ModelFunctions ReadFunctions(onnx::ModelProto& proto, std::int64_t opset, Extern
     for (onnx::AttributeProto& attribute : DefaultsOf(function, what)) {
       read.defaults.emplace(attribute.name(), ReadAttribute(attribute, external, what));
     }
-    functions[name] = std::move(read);
+    if (!functions.emplace(name, std::move(read)).second) {
+      throw OnnxError(what + ": there are two of this name; overloads are not supported");
+    }
   }
   return functions;
 }

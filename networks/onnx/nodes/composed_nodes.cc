@@ -135,6 +135,7 @@ void ImportMeanVarianceNormalization(NodeImport& node) {
 void ImportGroupNormalization(NodeImport& node) {
   ImportedValue value = node.SourceAt(0);
   const Shape shape = value.shape;
+  RequireElements(shape);
   const std::int64_t groups = node.node().Int("num_groups", 0);
   if (shape.rank() < 2 || groups < 1 || groups > shape[1] || shape[1] % groups != 0) {
     throw UnsupportedNode(fmt::format("{} groups of {}", groups, shape.ToString()));

@@ -383,7 +383,17 @@ void ImportConcat(NodeImport& node) {
   }
   if (parts.empty()) {
     if (node.inputs() == 0) throw UnsupportedNode("no inputs");
-    node.Produce(node.AnySourceAt(0));
+    ImportedValue value = node.AnySourceAt(0);
+    const int axis = AxisOf(node, value.shape, 1);
+    std::vector<std::int64_t> extents = value.shape.extents();
+    for (std::size_t i = 1; i < node.inputs(); ++i) {
+      const Shape shape = node.IsConstant(i) ? node.ConstantAt(i).shape : node.AnySourceAt(i).shape;
+      if (shape.rank() == value.shape.rank()) {
+        extents[static_cast<std::size_t>(axis)] += shape[axis];
+      }
+    }
+    value.shape = Shape(std::move(extents));
+    node.Produce(std::move(value));
     return;
   }
   if (parts.size() == 1 && !constants) {

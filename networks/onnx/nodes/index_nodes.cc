@@ -22,6 +22,12 @@ int AxisIn(const Shape& shape, std::int64_t axis) {
   return static_cast<int>(axis < 0 ? axis + shape.rank() : axis);
 }
 
+void RequireElements(const Shape& shape) {
+  if (shape.elements() == 0) {
+    throw UnsupportedNode(fmt::format("a tensor without elements, {}", shape.ToString()));
+  }
+}
+
 int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise) {
   return AxisIn(shape, node.node().Int("axis", otherwise));
 }
@@ -29,6 +35,7 @@ int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise) {
 int SoftmaxAxisOf(const NodeImport& node, ImportedValue& value) {
   if (node.opset() >= 13) return AxisOf(node, value.shape, -1);
   const int axis = AxisOf(node, value.shape, 1);
+  RequireElements(value.shape);
   std::int64_t rows = 1;
   for (int d = 0; d < axis; ++d) rows *= value.shape[d];
   value.shape = Shape{rows, value.shape.elements() / rows};

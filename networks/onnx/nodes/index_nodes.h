@@ -10,6 +10,9 @@
 
 namespace topdnn {
 
+// Throws UnsupportedNode for a tensor without elements, whose extents must not divide.
+void RequireElements(const Shape& shape);
+
 // The dimension of the shape that `axis` names. Negative values count from the last dimension.
 // Throws UnsupportedNode if the shape has no such dimension.
 int AxisIn(const Shape& shape, std::int64_t axis);

@@ -100,6 +100,10 @@ ImportedValue AddWholeNumbers(NodeImport& node, const ImportedValue& value) {
   return whole;
 }
 
+ImportedValue ForReaders(NodeImport& node, ImportedValue value) {
+  return IsReadByIntegerLayers(node) ? value : AddWholeNumbers(node, value);
+}
+
 std::optional<Quantization> ValueQuantization::Symmetric() const {
   const DataType stored = type == kOnnxUint8 ? DataType::kU8 : DataType::kS8;
   if (zero_point == 0) return Quantization{stored, scale};

@@ -121,6 +121,7 @@ ImportedValue AddReduced(NodeImport& node, const ImportedValue& losses, const La
 ImportedValue AddLoss(NodeImport& node, ImportedValue logs) {
   const Shape given = logs.shape;
   if (given.rank() < 2) throw UnsupportedNode(fmt::format("scores of {}", given.ToString()));
+  RequireElements(given);
   const Shape scores{given[0], given[1], given.elements() / given[0] / given[1]};
   logs.shape = scores;
   const Labels labels =
@@ -151,6 +152,7 @@ void ImportSoftmaxCrossEntropyLoss(NodeImport& node) {
   ImportedValue scores = node.SourceAt(0);
   const Shape shape = scores.shape;
   if (shape.rank() < 2) throw UnsupportedNode(fmt::format("scores of {}", shape.ToString()));
+  RequireElements(shape);
   scores.shape = Shape{shape[0], shape[1], shape.elements() / shape[0] / shape[1]};
   ImportedValue logs = AddLogSoftmax(node, scores, 1);
   logs.shape = shape;

@@ -50,6 +50,7 @@ void ImportCumSum(NodeImport& node) {
 void ImportReverseSequence(NodeImport& node) {
   const ImportedValue value = node.AnySourceAt(0);
   const Shape& shape = value.shape;
+  RequireElements(shape);
   const std::int64_t time = node.node().Int("time_axis", 0);
   const std::int64_t batch = node.node().Int("batch_axis", 1);
   const std::vector<std::int64_t> lengths = IntsOf(node.ConstantAt(1));
@@ -80,6 +81,7 @@ void ImportReverseSequence(NodeImport& node) {
 // The elements of the axis, or of all, for which the constant condition is true.
 void ImportCompress(NodeImport& node) {
   ImportedValue value = node.AnySourceAt(0);
+  RequireElements(value.shape);
   if (!node.node().Has("axis")) value.shape = Shape{value.shape.elements()};
   const Shape shape = value.shape;
   const int axis = AxisIn(shape, node.node().Int("axis", 0));

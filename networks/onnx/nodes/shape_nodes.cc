@@ -11,6 +11,7 @@
 
 #include "kernels/transpose/transpose.h"
 #include "networks/onnx/import/node_import.h"
+#include "networks/onnx/nodes/integer_layers.h"
 
 namespace topdnn {
 
@@ -40,7 +41,7 @@ void ProduceWithShape(NodeImport& node, Shape shape) {
   static_cast<void>(node.Elements(value));
   value.shape = std::move(shape);
   value.reshaped_by = NameOfNode(node.node(), node.index());
-  node.Produce(std::move(value));
+  node.Produce(ForReaders(node, std::move(value)));
 }
 
 std::vector<int> OrderOf(const NodeImport& node, int rank) {
@@ -88,7 +89,7 @@ void ImportIdentity(NodeImport& node) {
   if (node.IsConstant(0)) {
     ProduceWithShape(node, node.ConstantAt(0).shape);
   } else {
-    node.Produce(node.QuantizedSourceAt(0));
+    node.Produce(ForReaders(node, node.QuantizedSourceAt(0)));
   }
 }
 
@@ -192,7 +193,7 @@ void ImportTranspose(NodeImport& node) {
     const ValueId source = node.Plain(value);
     value.value = node.AddLayer(std::make_shared<TransposeOp>(from, order), {source});
     value.shape = shape;
-    node.Produce(std::move(value));
+    node.Produce(ForReaders(node, std::move(value)));
   }
 }
 

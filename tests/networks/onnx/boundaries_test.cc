@@ -196,6 +196,89 @@ TEST(FunctionTest, CallsThatMultiplyAreRefused) {
   EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("too many others"));
 }
 
+// The lists of a node's attributes are copied for each call.
+TEST(FunctionTest, CallsThatCopyMuchAreRefused) {
+  ModelBuilder model;
+  model.Domain("my").Input("x", {1, 3}).Output("y");
+  onnx::FunctionProto& function = AddFunction(model, "F");
+  AddInts(FunctionNode(function, "Relu", "a", "b"), "big",
+          std::vector<std::int64_t>(std::size_t{1} << 20, 1));
+  for (int i = 0; i < 40; ++i) {
+    model.Node("F", "v" + std::to_string(i), {i == 0 ? "x" : "v" + std::to_string(i - 1)})
+        .set_domain("my");
+  }
+  model.Node("Neg", "y", {"v39"});
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("copy more than 256 MiB of attributes"));
+}
+
+// An overload is a field that ONNX 1.12 does not know; one of two must not win.
+TEST(FunctionTest, TwoOfOneNameAreRefused) {
+  ModelBuilder model;
+  model.Domain("my").Input("x", {1, 3}).Output("y");
+  FunctionNode(AddFunction(model, "F"), "Relu", "a", "b");
+  FunctionNode(AddFunction(model, "F"), "Neg", "a", "b");
+  model.Node("F", "y", {"x"}).set_domain("my");
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("function my::F: there are two of this name"));
+}
+
+// Each of them divides by extents.
+TEST(EmptyTensorTest, OperationsOnRowsRefuseIt) {
+  struct Case {
+    const char* op_type;
+    std::vector<std::int64_t> dims;
+    std::vector<std::string> others = {};
+  };
+  for (const Case& one :
+       {Case{"Softmax", {0, 3}}, Case{"LogSoftmax", {0, 3}}, Case{"Hardmax", {0, 3}},
+        Case{"Compress", {2, 0}, {"flags"}}, Case{"ReverseSequence", {0, 1, 2}, {"lengths"}},
+        Case{"GroupNormalization", {0, 1, 2}, {"scale", "scale"}},
+        Case{"NegativeLogLikelihoodLoss", {0, 2}, {"labels"}},
+        Case{"SoftmaxCrossEntropyLoss", {0, 2}, {"labels"}}}) {
+    ModelBuilder model(12);
+    model.Input("x", {1, 3}).Output("y");
+    model.Floats("empty", one.dims, {});
+    model.Integers("flags", onnx::TensorProto::BOOL, {2}, 1);
+    model.Ints("lengths", {0});
+    model.Ints("labels", {});
+    model.Floats("scale", {1}, {1});
+    std::vector<std::string> inputs = {"empty"};
+    inputs.insert(inputs.end(), one.others.begin(), one.others.end());
+    onnx::NodeProto& node = model.Node(one.op_type, "e", inputs);
+    if (one.others.empty()) AddInt(node, "axis", 1);
+    if (node.op_type() == "Compress") AddInt(node, "axis", 0);
+    if (node.op_type() == "GroupNormalization") AddInt(node, "num_groups", 1);
+    model.Node("Add", "y", {"x", "e"});
+    EXPECT_NE(RefusalOf(model.Bytes()), "") << one.op_type;
+  }
+}
+
+TEST(EmptyTensorTest, AConcatenationOfEmptyOnesAddsTheirExtents) {
+  ModelBuilder model;
+  model.Input("x", {1, 8}).Output("y");
+  model.Floats("none", {0, 4}, {});
+  AddInt(model.Node("Concat", "both", {"none", "none"}), "axis", 1);
+  AddInt(model.Node("Concat", "all", {"x", "both"}), "axis", 0);
+  model.Node("Neg", "y", {"all"});
+  EXPECT_EQ(Result(model, {{"x", {1, 2, 3, 4, 5, 6, 7, 8}}}).size(), 8u);
+}
+
+// Names that print alike would be compared with each other.
+TEST(InputTest, ManyNamesThatPrintAlike) {
+  ModelBuilder model;
+  model.Output("y");
+  onnx::NodeProto sum;
+  constexpr int kInputs = 3000;
+  for (int i = 0; i < kInputs; ++i) {
+    const std::string name = {static_cast<char>(1 + i % 8), static_cast<char>(1 + i / 8 % 8),
+                              static_cast<char>(1 + i / 64 % 8), static_cast<char>(14 + i / 512)};
+    model.Input(name, {1});
+    sum.add_input(name);
+  }
+  model.Node("Sum", "y", {sum.input().begin(), sum.input().end()});
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+  EXPECT_EQ(network.inputs.size(), static_cast<std::size_t>(kInputs));
+}
+
 TEST(EmptyTensorTest, AConcatenationIgnoresIt) {
   ModelBuilder model;
   model.Input("x", {1, 3}).Output("y");

@@ -16,6 +16,7 @@
 namespace topdnn {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr int kSize = 6, kChannels = 3, kOutputs = 4, kClasses = 5;
@@ -191,6 +192,22 @@ TEST(IntegerNodesTest, SumsThatMayRoundAreRefused) {
   };
   EXPECT_NO_THROW(ImportOnnx(model(518), {}));  // 518 * 127 * 255 < 2^24
   EXPECT_THAT(RefusalOf(model(519)), HasSubstr("may reach 16807815, and f32 is exact up to 2^24"));
+}
+
+// ONNX Runtime writes the shuffle of ShuffleNet so: a part of reshaped integers.
+TEST(QuantizedValueTest, APartOfReshapedIntegersIsOfIntegers) {
+  ModelBuilder model;
+  model.Input("x", {1, 6}).Output("y");
+  model.Floats("scale", {}, {0.5F});
+  model.Integers("zero", onnx::TensorProto::UINT8, {}, 0);
+  model.Ints("shape", {1, 2, 3});
+  model.Ints("one", {1});
+  model.Ints("two", {2});
+  model.Node("QuantizeLinear", "q", {"x", "scale", "zero"});
+  model.Node("Reshape", "r", {"q", "shape"});
+  model.Node("Slice", "part", {"r", "one", "two", "one"});
+  model.Node("DequantizeLinear", "y", {"part", "scale", "zero"});
+  EXPECT_THAT(Result(model, {{"x", {0.5, 1, 1.5, 2, 2.5, 3}}}), ElementsAre(2, 2.5, 3));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "networks/onnx/export/exporter.h"
+#include "networks/onnx/import/importer.h"
 #include "tests/networks/onnx/model_builder.h"
 #include "tests/networks/onnx/run_model.h"
 
@@ -149,6 +151,20 @@ TEST(ResizeModelsTest, SizesMayBeLimits) {
   EXPECT_THAT(row_of("not_larger"), ElementsAre(1, 1, 1, 1, 2, 2, 2));
   EXPECT_THAT(row_of("not_smaller"), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2));
   EXPECT_THAT(row_of("stretch"), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2));
+}
+
+// 3 x 1.5 is 4.5: the policy rounds it to 5, and a node with scales to 4.
+TEST(ResizeModelsTest, ASizeThatNoScaleGivesIsNotExported) {
+  ModelBuilder model(18);
+  model.Input("x", {1, 1, 3, 8}).Output("y");
+  model.Ints("sizes", {5, 12});
+  onnx::NodeProto& node = model.Node("Resize", "y", {"x", "", "", "sizes"});
+  AddInts(node, "axes", {2, 3});
+  AddString(node, "keep_aspect_ratio_policy", "not_larger");
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+  ASSERT_EQ(network.outputs.front().shape, Shape({1, 1, 5, 12}));
+  EXPECT_THAT([&] { ExportOnnx(network.graph, network.parameters); },
+              testing::ThrowsMessage<OnnxError>(HasSubstr("gives 4 of 3 elements, not 5")));
 }
 
 TEST(ResizeModelsTest, ImpossibleResultsAreRefused) {
