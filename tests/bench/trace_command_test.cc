@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -287,6 +288,20 @@ TEST_F(TraceCommandTest, AFailedCommandIsAFailureAfterItsTrace) {
       Run(BoundedProgram() + " trace --run --read-only -- sh -c 'cat a.log; kill -9 $$'");
   EXPECT_EQ(killed.exit_status, kExitWrong);
   EXPECT_THAT(killed.output, HasSubstr("topdnn: sh was ended by signal 9"));
+}
+
+// As with `| head` behind the command: the program runs to its end, and the files have all of it.
+TEST_F(TraceCommandTest, TheFilesAreWrittenWithoutAReader) {
+  folder_.Write("a.log", kReorderRow);
+  folder_.Write("command.sh", "echo begin; sleep 1; for i in 1 2 3; do echo text; cat a.log; done");
+  const Outcome outcome =
+      Run("{ " + QuotedProgram() +
+          " trace --run --read-only --json t.json --save set.txt -- sh command.sh; "
+          "echo $? >status; } | head -n 1");
+  EXPECT_EQ(outcome.output, "begin\n");
+  EXPECT_EQ(ReadJson(folder_.path() / "status"), 128 + SIGPIPE);
+  EXPECT_EQ(ReadJson(folder_.path() / "t.json")["primitives"], 3);
+  EXPECT_THAT(Text("set.txt"), HasSubstr("reorder/2x16x28x28_fromf32_tof32"));
 }
 
 // As some parents start a program: then wait() fails.

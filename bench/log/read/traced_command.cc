@@ -92,7 +92,7 @@ void WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // (if the reader has gone, SIGPIPE ends this process)
+    if (written <= 0) return;  // (the reader has gone)
     text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -231,10 +231,15 @@ TracedCommand RunTraced(const std::vector<std::string>& arguments, int output) {
     throw UsageError(fmt::format("--run {}: cannot be started ({}); check the name",
                                  OneLine(arguments.front()), std::strerror(error)));
   }
+  // The reader of `output` may end before the program (`head`). The rest of the log is read all the
+  // same: the files of the caller are written.
+  auto* const on_broken_pipe = std::signal(SIGPIPE, SIG_IGN);
   Splitter splitter(output);
   ReadAll(log.end(0), splitter);
   const int status = WaitFor(child);
-  return {ProgramEndOf(status), splitter.Finish()};
+  TracedCommand traced = {ProgramEndOf(status), splitter.Finish()};
+  std::signal(SIGPIPE, on_broken_pipe);
+  return traced;
 }
 
 }  // namespace topdnn
