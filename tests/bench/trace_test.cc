@@ -174,6 +174,18 @@ TEST(TraceReaderTest, OverlappingCallsHaveNoTimeBetween) {
   const Trace trace = Read(Stamped("1000", "5") + Stamped("1001", "5"));
   EXPECT_FALSE(trace.between_seconds);
   EXPECT_THAT(trace.between_reason, HasSubstr("overlap"));
+  // Two threads once, in a log that is idle for most of its time.
+  const Trace once = Read(Stamped("1000", "5") + Stamped("1004", "5") + Stamped("2000", "5"));
+  EXPECT_FALSE(once.between_seconds);
+  EXPECT_THAT(once.between_reason, HasSubstr("overlap"));
+}
+
+// A stamp is rounded, and a time of 123456.6 ms is printed as 123457.
+TEST(TraceReaderTest, RoundedStampsAndTimesDoNotOverlap) {
+  const Trace trace = Read(Stamped("1000.000000", "5") + Stamped("1004.999000", "5") +
+                           Stamped("1010", "123457") + Stamped("124466.6", "1"));
+  ASSERT_TRUE(trace.between_seconds) << trace.between_reason;
+  EXPECT_LT(*trace.between_seconds, 1e-4);
 }
 
 TEST(TraceReaderTest, WithoutStampsTheTimeBetweenIsAbsent) {

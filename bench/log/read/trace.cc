@@ -14,8 +14,9 @@ namespace {
 
 // Between two parts of an identity; no log has it.
 constexpr char kSeparator = '\x1f';
-// Stamps have a resolution of about a microsecond.
+// Stamps have a resolution of about a microsecond, and times have six digits.
 constexpr double kStampError = 1e-5;
+constexpr double kTimeError = 5e-6;  // of the time
 
 // What identifies a row: the fields except the operation, the implementation and the time.
 std::string IdentityOf(const TraceRow& row) {
@@ -99,11 +100,11 @@ Trace TraceReader::Finish() {
   if (damaged_between_ > 0) {
     trace_.between_reason = "lines are truncated or damaged: their time is not known";
   } else if (first_start_ && all_stamped_) {
-    const double between = *last_end_ - *first_start_ - stamped_seconds_;
-    if (between >= -kStampError) {
-      trace_.between_seconds = std::max(0.0, between);
+    if (overlap_) {
+      trace_.between_reason =
+          "calls overlap or are out of order: several threads or processes made them";
     } else {
-      trace_.between_reason = "the calls overlap: several threads or processes made them";
+      trace_.between_seconds = std::max(0.0, *last_end_ - *first_start_ - stamped_seconds_);
     }
   } else if (trace_.Primitives() > 0) {
     trace_.between_reason = "the log has no time stamps: set ONEDNN_VERBOSE_TIMESTAMP=1";
@@ -191,7 +192,12 @@ void TraceReader::AddStamp(const VerboseLine& line) {
   damaged_between_ = trace_.damaged_lines - damaged_before_;
   const double end = *line.stamp + line.seconds;
   first_start_ = std::min(first_start_.value_or(*line.stamp), *line.stamp);
-  last_end_ = std::max(last_end_.value_or(end), end);
+  // (a line is printed at the end of its call)
+  overlap_ |= last_end_ && *line.stamp < *last_end_ - last_error_;
+  if (end >= last_end_.value_or(end)) {
+    last_end_ = end;
+    last_error_ = kStampError + kTimeError * line.seconds;
+  }
   stamped_seconds_ += line.seconds;
 }
 

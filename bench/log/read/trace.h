@@ -70,7 +70,7 @@ struct Trace {
   std::int64_t Primitives() const;  // executions
   double FrameworkSeconds() const;  // of all executions
   // Time from the first to the last stamped call in which no primitive ran or was created. Absent
-  // without stamps, and with `between_reason` if the calls overlap.
+  // without stamps, and with `between_reason` if any two calls overlap.
   std::optional<double> between_seconds;
   std::string between_reason;
 };
@@ -135,6 +135,8 @@ class TraceReader {
   std::size_t row_bytes_ = 0;
   // Of the stamped calls.
   std::optional<double> first_start_, last_end_;
+  double last_error_ = 0;  // of last_end_
+  bool overlap_ = false;
   // Damaged lines before the first line with a stamp, and from there to the last one.
   std::int64_t damaged_before_ = 0, damaged_between_ = 0;
   double stamped_seconds_ = 0;
