@@ -140,6 +140,27 @@ INSTANTIATE_TEST_SUITE_P(
         Other{"WithoutTime",
               "onednn_verbose,exec,cpu,reorder,jit:uni,undef,src_f32::blocked:abcd:f0,,,2x16x7x7,",
               VerboseKind::kDamaged},
+        Other{"WithoutTheTimeOfOneDimension",
+              "onednn_verbose,exec,cpu,reorder,jit:uni,undef,src_f32::blocked:a:f0 "
+              "dst_bf16::blocked:a:f0,,,512",
+              VerboseKind::kUntimed},
+        Other{"WithoutTheTimeOfAFunction",
+              "dnnl_verbose,exec,cpu,eltwise,jit:avx2,forward_training,data_f32::blocked:a:f0 "
+              "diff_undef::undef::f0,,alg:eltwise_relu alpha:0 beta:0,512",
+              VerboseKind::kUntimed},
+        Other{"WithoutTheTimeWithAttributes",
+              "onednn_verbose,exec,cpu,reorder,jit:uni,undef,src_f32::blocked:a:f0 "
+              "dst_bf16::blocked:a:f0,attr-scratchpad:user ,,512",
+              VerboseKind::kUntimed},
+        Other{"WithoutTheProblem",
+              "onednn_verbose,exec,cpu,reorder,jit:uni,undef,src_f32::blocked:a:f0 "
+              "dst_bf16::blocked:a:f0,,,0.5",
+              VerboseKind::kDamaged},
+        Other{"WholeTimeOfVersion1",
+              "dnnl_verbose,exec,cpu,inner_product,gemm:jit,forward_training,"
+              "src_f32::blocked:ab:f0 wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,"
+              "mb4096ic64oc16,2",
+              kExec},
         Other{"TimeWithText", "onednn_verbose,exec," + kReorder + "x", VerboseKind::kDamaged},
         Other{"TimeNotANumber",
               "onednn_verbose,exec," + kReorder.substr(0, kReorder.size() - 3) + "nan",

@@ -88,15 +88,21 @@ void Take(std::string_view& rest, std::string_view first) {
 
 std::string_view FirstField(std::string_view rest) { return rest.substr(0, rest.find(',')); }
 
-// Lines of DNNL 1.0 have no attributes. Without them, the auxiliary field follows the tensors.
+bool IsAuxiliary(std::string_view field) {
+  return field.starts_with("alg:") || field.starts_with("num:") || field.starts_with("axis:") ||
+         field.starts_with("flags:");
+}
+
+// Lines of DNNL 1.0 have no attributes. Without them, the auxiliary field and the problem follow
+// the tensors.
 bool LacksAttributes(const Fields& fields, const VerboseTemplate& order) {
   constexpr std::size_t kAuxiliaryThen = 6;
   if (!order.is_default() || fields.size + 1 != order.size()) return false;
-  const std::string_view auxiliary = fields.at[kAuxiliaryThen];
-  // (a line without its time has empty attributes there)
-  if (auxiliary.empty()) return ParseTime(fields.at[fields.size - 1]).has_value();
-  return auxiliary.starts_with("alg:") || auxiliary.starts_with("num:") ||
-         auxiliary.starts_with("axis:") || auxiliary.starts_with("flags:");
+  if (IsAuxiliary(fields.at[kAuxiliaryThen])) return true;
+  // (a line without its time has empty attributes there, and its problem may be one number)
+  const std::string_view problem = fields.at[kAuxiliaryThen + 1];
+  return fields.at[kAuxiliaryThen].empty() && !problem.empty() && !IsAuxiliary(problem) &&
+         ParseTime(fields.at[fields.size - 1]);
 }
 
 // Assigns the fields by the template. Returns whether they fit.
@@ -150,12 +156,15 @@ void ParseMkldnn(std::string_view rest, VerboseLine& line) {
   line.kind = VerboseKind::kExec;
 }
 
-// Guides print lines without the last field, the time.
+// Guides print lines without the last field, the time. The problem may be one whole number.
 bool AssignWithoutTime(Fields fields, const VerboseTemplate& order, VerboseLine& line) {
   if (!order.is_default() || fields.too_many || fields.size + 1 != order.size() ||
-      fields.at[0] != "exec" || ParseTime(fields.at[fields.size - 1])) {
+      fields.at[0] != "exec") {
     return false;
   }
+  const std::string_view last = fields.at[fields.size - 1];
+  const bool whole = last.find_first_not_of("0123456789") == std::string_view::npos;
+  if (!whole && ParseTime(last)) return false;
   fields.at[fields.size++] = "";
   return Assign(fields, order, line) && !line[VerboseField::kProblem].empty();
 }
