@@ -18,14 +18,14 @@ constexpr std::string_view kAttributes[] = {"attr-post-ops",      "attr-scales",
                                             "attr-dropout",       "attr-precomputed-reductions"};
 
 // As the log of oneDNN 3 writes them.
-std::string AttributesOf(const BenchdnnChoice& choice) {
+std::string AttributesOf(const BenchdnnChoice& choice, int rank) {
   std::string text;
   const auto add = [&text](const std::string& one) {
     if (one.empty()) return;
     if (!text.empty()) text += " ";
     text += one;
   };
-  add(PostOpsAttribute(At(choice, "attr-post-ops")));
+  add(PostOpsAttribute(At(choice, "attr-post-ops"), rank));
   for (const std::string_view name : kAttributes) {
     const std::string& value = At(choice, name);
     if (name == "attr-post-ops" || value.empty() || value == "strict" || value == "false") continue;
@@ -63,10 +63,10 @@ TracedTensor TensorOf(std::string_view name, std::string_view type, std::string_
   return tensor;
 }
 
-TraceRow RowWith(const BenchdnnChoice& choice) {
+TraceRow RowWith(const BenchdnnChoice& choice, int rank) {
   TraceRow row;
   row.prop_kind = "undef";
-  row.attributes = AttributesOf(choice);
+  row.attributes = AttributesOf(choice, rank);
   return row;
 }
 

@@ -25,8 +25,8 @@ std::span<const std::string_view> BenchdnnAttributes();
 const std::string& At(const BenchdnnChoice& choice, std::string_view name);
 // The value of "mb"; 0: that of the problem. This function and those below may throw BenchdnnError.
 std::int64_t MinibatchOf(const BenchdnnChoice& choice);
-// A row with the attributes.
-TraceRow RowWith(const BenchdnnChoice& choice);
+// A row with the attributes. `rank`: of the result.
+TraceRow RowWith(const BenchdnnChoice& choice, int rank);
 // A tensor of this rank in the layout of a tag.
 TracedTensor TensorOf(std::string_view name, std::string_view type, std::string_view tag, int rank);
 // The types of src, weights and dst: "cfg" of oneDNN 2, or "dt".

@@ -75,7 +75,7 @@ TraceRow MatmulRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 2, 3);
   const std::vector<std::string> types = TypesOf(choice, 3).types;
   const int rank = Rank(shapes[0]);
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, Rank(shapes[0]));
   row.problem = ShapesText(shapes);
   const std::string& bias = At(choice, "bia_dt");
   row.tensors = {TensorOf("src", types[0], At(choice, "stag"), rank),
@@ -95,7 +95,7 @@ TraceRow EltwiseRow(const BenchdnnChoice& choice, std::string_view text) {
         fmt::format("--alg={} is no element-wise function of benchdnn, such as relu",
                     OneLine(At(choice, "alg"))));
   }
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, Rank(shapes[0]));
   row.problem = ShapesText(shapes);
   row.auxiliary =
       fmt::format("alg:{} alpha:{} beta:{}", algorithm, NumberText("alpha", At(choice, "alpha")),
@@ -107,7 +107,7 @@ TraceRow EltwiseRow(const BenchdnnChoice& choice, std::string_view text) {
 TraceRow SoftmaxRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 1, 1);
   const std::string algorithm = LowerCase(At(choice, "alg"));
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, Rank(shapes[0]));
   if (algorithm != "softmax" && algorithm != "softmax_accurate" && algorithm != "logsoftmax" &&
       algorithm != "softmax_log") {
     throw BenchdnnError(
@@ -128,7 +128,7 @@ TraceRow SoftmaxRow(const BenchdnnChoice& choice, std::string_view text) {
 
 TraceRow ReorderRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 1, 1);
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, Rank(shapes[0]));
   row.problem = ShapesText(shapes);
   const int rank = Rank(shapes[0]);
   row.tensors = {
@@ -142,7 +142,7 @@ TraceRow SumRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 1, 1);
   const std::vector<std::string> types = ParseTypes(At(choice, "sdt"), 0);
   const auto tags = TagsOf(At(choice, "stag"), types.size());
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, Rank(shapes[0]));
   row.problem = ShapesText(shapes);
   const int rank = Rank(shapes[0]);
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -165,7 +165,7 @@ TraceRow BinaryRow(const BenchdnnChoice& choice, std::string_view text) {
   for (auto& shape : shapes) shape.resize(rank, 1);
   const std::vector<std::string> types = ParseTypes(At(choice, "sdt"), 2);
   const auto tags = TagsOf(At(choice, "stag"), 2);
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, static_cast<int>(rank));
   row.problem = ShapesText(shapes);
   row.auxiliary = "alg:" + BinaryAlgorithm(At(choice, "alg"));
   for (std::size_t i = 0; i < 2; ++i) {
@@ -179,7 +179,7 @@ TraceRow ConcatRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 2, ~std::size_t{0});
   const auto tags = TagsOf(At(choice, "stag"), shapes.size());
   const std::string type = ParseTypes(At(choice, "sdt"), 1).front();
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, Rank(shapes[0]));
   row.problem = ShapesText(shapes);
   row.auxiliary = "axis:" + NumberText("axis", At(choice, "axis"));
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -191,7 +191,7 @@ TraceRow ConcatRow(const BenchdnnChoice& choice, std::string_view text) {
 
 TraceRow ReductionRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 2, 2);
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, Rank(shapes[0]));
   row.problem = ShapesText(shapes);
   row.auxiliary =
       fmt::format("alg:{} p:{} eps:{}", ReductionAlgorithm(At(choice, "alg")),

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "bench/benchdnn/benchdnn_descriptor.h"
 #include "bench/log/read/function_names.h"
@@ -61,16 +62,54 @@ void ReplaceSuffix(std::string& text, std::string_view suffix, std::string_view 
   text += other;
 }
 
-std::string PostOp(std::string_view text) {
-  const std::size_t end = std::min(text.find(':'), text.size());
-  const std::string name = LowerCase(text.substr(0, end));
-  const std::string rest(text.substr(end));
-  if (name == "sum" || name == "prelu" || name == "dw" || name.starts_with("dw_")) {
-    return name + rest;
+// The mask of a policy, bit d for dimension d; a number is one (get_default_mask() of
+// tests/benchdnn/dnn_types.cpp).
+std::string MaskText(std::string_view policy) {
+  static constexpr std::pair<std::string_view, int> kPolicies[] = {{"common", 0},
+                                                                   {"per_dim_0", 1},
+                                                                   {"per_dim_1", 2},
+                                                                   {"per_oc", 2},
+                                                                   {"per_ocic", 3},
+                                                                   {"per_dim_01", 3},
+                                                                   {"per_dim_2", 4},
+                                                                   {"per_dim_3", 8},
+                                                                   {"per_spatial", 12},
+                                                                   {"per_mb_spatial", 13},
+                                                                   {"per_tensor", (1 << 12) - 1}};
+  const std::string lower = LowerCase(policy);
+  for (const auto& [name, mask] : kPolicies) {
+    if (name == lower) return fmt::format("{}", mask);
   }
+  if (ParseNumber<int>(policy) >= 0) return std::string(policy);
+  RefuseValue("a mask of a post-op", policy, "use common, per_oc, per_tensor or a number");
+}
+
+// The arguments ":f32:per_oc:axb" of a post-op as the log writes them, with the mask as a number at
+// this place. Without a mask it is that of `common`.
+std::string WithMask(std::string_view arguments, std::size_t place, int rank) {
+  std::vector<std::string_view> parts = SplitText(arguments, ":");
+  if (parts.size() < place) return std::string(arguments);
+  parts.resize(std::max(parts.size(), place + 1), "common");
+  std::string text;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    text += ":" + (i == place  ? MaskText(parts[i])
+                   : i > place ? LayoutTag(parts[i], rank)
+                               : std::string(parts[i]));
+  }
+  return text;
+}
+
+std::string PostOp(std::string_view text, int rank) {
+  const std::size_t end = std::min(text.find(':'), text.size());
+  std::string name = LowerCase(text.substr(0, end));
+  const std::string rest(text.substr(end));
+  if (name == "prelu") return name + WithMask(rest, 1, rank);
+  if (name == "sum" || name == "dw" || name.starts_with("dw_")) return name + rest;
   if (const std::string eltwise = LongEltwiseName(name); !eltwise.empty()) return eltwise + rest;
-  if (IsOneOf(name, kBinary)) return "binary_" + name + rest;
-  if (name.starts_with("binary_")) return name + rest;
+  if (IsOneOf(name, kBinary)) name = "binary_" + name;
+  // (a selection has two tensors, each with its own arguments)
+  if (name == "binary_select") return name + rest;
+  if (name.starts_with("binary_")) return name + WithMask(rest, 2, rank);
   RefuseValue("a post-op", text, "use sum, relu, clip, add or another name of benchdnn's");
 }
 
@@ -247,12 +286,12 @@ const std::string& NumberText(std::string_view name, const std::string& text) {
   return text;
 }
 
-std::string PostOpsAttribute(std::string_view text) {
+std::string PostOpsAttribute(std::string_view text, int rank) {
   std::string attribute;
   for (const std::string_view one : SplitText(text, "+;")) {
     if (one.empty()) continue;
     attribute += attribute.empty() ? "attr-post-ops:" : "+";
-    attribute += PostOp(one);
+    attribute += PostOp(one, rank);
   }
   return attribute;
 }

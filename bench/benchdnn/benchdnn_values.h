@@ -44,8 +44,9 @@ std::string ReductionAlgorithm(std::string_view text);
 // The text, which must be a number ("--NAME=TEXT").
 const std::string& NumberText(std::string_view name, const std::string& text);
 
-// "attr-post-ops:sum+eltwise_relu" for "sum+relu" or "sum;relu"; "" for "".
-std::string PostOpsAttribute(std::string_view text);
+// "attr-post-ops:sum+eltwise_relu" for "sum+relu" or "sum;relu"; "" for "". For a result of this
+// rank.
+std::string PostOpsAttribute(std::string_view text, int rank);
 std::string LowerCase(std::string_view text);
 
 }  // namespace topdnn

@@ -40,7 +40,7 @@ TraceRow ProductOfWindows(const BenchdnnChoice& choice, std::string_view text, D
   const BenchdnnConfiguration configuration = TypesOf(choice, 3);
   std::string algorithm = LowerCase(At(choice, "alg"));
   if (algorithm.starts_with(name)) algorithm.erase(0, name.size() + 1);  // "convolution_direct"
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, problem.spatial + 2);
   row.problem = problem.problem;
   if (algorithm == "wino" || configuration.winograd) {
     row.auxiliary = fmt::format("alg:{}_winograd", name);
@@ -72,7 +72,7 @@ TraceRow DeconvolutionRow(const BenchdnnChoice& choice, std::string_view text) {
 TraceRow InnerProductRow(const BenchdnnChoice& choice, std::string_view text) {
   const BenchdnnDescriptor problem =
       ParseDescriptor(text, DescriptorForm::kInnerProduct, MinibatchOf(choice));
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, 2);
   row.problem = problem.problem;
   AddProduct(choice, TypesOf(choice, 3).types, problem.spatial + 2, problem.spatial + 2, 2, row);
   return row;
@@ -87,7 +87,7 @@ TraceRow PoolingRow(const BenchdnnChoice& choice, std::string_view text) {
       {"max", "pooling_max"},
       {"avg_np", "pooling_avg_exclude_padding"},
       {"avg_p", "pooling_avg_include_padding"}};
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, problem.spatial + 2);
   const std::string algorithm = LowerCase(At(choice, "alg"));
   for (const auto& [name, in_log] : kAlgorithms) {
     if (algorithm == name || algorithm == in_log) row.auxiliary = fmt::format("alg:{}", in_log);
@@ -107,7 +107,7 @@ TraceRow PoolingRow(const BenchdnnChoice& choice, std::string_view text) {
 TraceRow ResamplingRow(const BenchdnnChoice& choice, std::string_view text) {
   const BenchdnnDescriptor problem =
       ParseDescriptor(text, DescriptorForm::kResampling, MinibatchOf(choice));
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, problem.spatial + 2);
   const std::string algorithm = LowerCase(At(choice, "alg"));
   row.auxiliary =
       algorithm.starts_with("resampling_") ? "alg:" + algorithm : "alg:resampling_" + algorithm;
@@ -135,7 +135,7 @@ TraceRow BatchNormRow(const BenchdnnChoice& choice, std::string_view text) {
     throw BenchdnnError(
         fmt::format("--flags={} is unknown; use letters of G, S, C, H, R and A", OneLine(flags)));
   }
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, problem.spatial + 2);
   row.problem = problem.problem;
   row.auxiliary = "flags:" + flags;
   AddDataAndDiff(choice, problem.spatial + 2, row);
@@ -146,7 +146,7 @@ TraceRow LrnRow(const BenchdnnChoice& choice, std::string_view text) {
   const BenchdnnDescriptor problem =
       ParseDescriptor(text, DescriptorForm::kLrn, MinibatchOf(choice));
   const std::string algorithm = LowerCase(At(choice, "alg"));
-  TraceRow row = RowWith(choice);
+  TraceRow row = RowWith(choice, problem.spatial + 2);
   if (algorithm == "across") {
     row.auxiliary = "alg:lrn_across_channels";
   } else if (algorithm == "within") {

@@ -34,6 +34,38 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
+// "BINARY:DT[:MASK_INPUT[:TAG]]" and "PRELU[:POLICY]" of tests/benchdnn/doc/knobs_attr.md. The
+// policies are masks as in get_default_mask() of tests/benchdnn/dnn_types.cpp.
+TEST(BenchdnnPostOpTest, AMaskIsANumberOrAPolicy) {
+  // The shape and the layout of the operand of a post-op, or why there is none.
+  const auto operand_of = [](const std::string& post_op, Arg arg = IndexedSrc(0)) {
+    const std::vector<TraceRow> rows =
+        ParseBenchdnnText("--conv --dir=FWD_I --attr-post-ops=" + post_op + " ic32oc16_ih5kh3ph1",
+                          "given", /*is_file=*/false, [](const std::string& path) { return path; });
+    const auto problem = ProblemOf(rows.at(0));
+    if (const auto* none = std::get_if<NoProblem>(&problem)) return none->reason;
+    const auto& traced = std::get<TracedProblem>(problem);
+    const auto layout = traced.layouts.find(arg);
+    return traced.op->Find(traced.execution, arg).value().shape.ToString() +
+           (layout == traced.layouts.end() ? "" : " " + layout->second.tag());
+  };
+  EXPECT_EQ(operand_of("add:f32:2"), "1x16x1x1");
+  EXPECT_EQ(operand_of("add:f32:per_oc"), "1x16x1x1");
+  EXPECT_EQ(operand_of("mul:f32:PER_DIM_1"), "1x16x1x1");
+  EXPECT_EQ(operand_of("add:s32:common"), "1x1x1x1");
+  EXPECT_EQ(operand_of("add:f32"), "1x1x1x1");
+  EXPECT_EQ(operand_of("add:f32:per_dim_0"), "2x1x1x1");
+  EXPECT_EQ(operand_of("add:f32:per_dim_01"), "2x16x1x1");
+  EXPECT_EQ(operand_of("add:f32:per_spatial"), "1x1x5x5");
+  EXPECT_EQ(operand_of("add:f32:per_tensor"), "2x16x5x5");
+  EXPECT_EQ(operand_of("add:f32:per_tensor:axb"), "2x16x5x5 acdb");
+  EXPECT_EQ(operand_of("add:f32:15:nhwc"), "2x16x5x5 acdb");
+  EXPECT_EQ(operand_of("add:f32:15:any"), "2x16x5x5");
+  EXPECT_EQ(operand_of("add:f32:15:ab"), "topdnn's kernels have no post-op binary_add:f32:15:ab");
+  EXPECT_EQ(operand_of("prelu:per_oc", {Arg::kWeights, 0}), "1x16x1x1");
+  EXPECT_EQ(operand_of("prelu", {Arg::kWeights, 0}), "1x1x1x1");
+}
+
 TEST(BenchdnnCommandTest, ABatchFileIsMeasuredAndEveryRowKept) {
   const TestFolder folder;
   folder.Write("mini", "ic16oc16_ih5oh5kh3ph1n\"two\"\nic20oc32_iw13kw1pw0\n");

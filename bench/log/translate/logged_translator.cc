@@ -435,11 +435,12 @@ class LoggedReader {
       one.scale = PartOr<float>(parts, 3, 1);
     } else if (name.starts_with("binary_") && parts.size() > 2) {
       one.kind = Kind::kBinary;
-      const std::optional<DataType> type = ParseDataType(parts[1]);
-      if (!type) throw NotTranslated(fmt::format("topdnn has no kernels in {}", parts[1]));
-      Add(IndexedSrc(index), Direction::kIn, Masked(NumberIn<int>(parts[2])), *type);
-      const auto layout = parts.size() > 3 ? Layout::Parse(parts[3]) : std::nullopt;
-      if (layout) layouts_[IndexedSrc(index)] = *layout;
+      TracedTensor operand;
+      operand.name = "the operand of a post-op";
+      operand.type = parts[1];
+      operand.layout = parts.size() > 3 ? parts[3] : "any";
+      operand.format_kind = operand.layout == "any" ? "any" : "blocked";
+      Add(IndexedSrc(index), Direction::kIn, Masked(NumberIn<int>(parts[2])), operand);
     } else if (name == "prelu" && parts.size() > 1) {
       one.kind = Kind::kPrelu;
       Add({Arg::kWeights, index}, Direction::kIn, Masked(NumberIn<int>(parts[1])), DataType::kF32);
