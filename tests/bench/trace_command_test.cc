@@ -8,6 +8,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/command_line/command.h"
 #include "harness/exact/counter.h"
@@ -264,6 +266,36 @@ TEST_F(TraceCommandTest, ACommandIsRunAndItsOutputPassedOn) {
   EXPECT_THAT(outcome.output, StartsWith("begin --json 1 1 1\nname? yes\nend"));
   EXPECT_THAT(outcome.output, HasSubstr("2 primitives of 1 kind in 5 lines"));
   EXPECT_THAT(outcome.output, Not(HasSubstr("jit:blk")));
+}
+
+// What counts is whether oneDNN prints executions at the level of the environment: oneDNN 3 reads
+// words, and reads DNNL_VERBOSE only without ONEDNN_VERBOSE. What the user asked for is kept.
+TEST_F(TraceCommandTest, ExecutionsArePrintedAtAnyLevelOfTheEnvironment) {
+  folder_.Write("a.log", kReorderRow);
+  const std::string clean = "env -u ONEDNN_VERBOSE -u DNNL_VERBOSE -u MKLDNN_VERBOSE ";
+  for (const auto& [variables, levels] : std::vector<std::pair<std::string, std::string>>{
+           {"MKLDNN_VERBOSE=1", "1 1 1 1"},
+           {"ONEDNN_VERBOSE=2", "2 2 1 1"},
+           {"DNNL_VERBOSE=2 ONEDNN_VERBOSE=", "2 2 1 1"},
+           {"ONEDNN_VERBOSE=0 DNNL_VERBOSE=2", "1 1 1 1"},
+           {"ONEDNN_VERBOSE=error", "1,error 1 1 1"},
+           {"DNNL_VERBOSE=profile_create", "1,profile_create 1 1 1"},
+           {"ONEDNN_VERBOSE=profile_exec,dispatch", "1,profile_exec,dispatch 1 1 1"},
+           {"ONEDNN_VERBOSE=1,filter=matmul", "1,filter=matmul 1 1 1"},
+           {"ONEDNN_VERBOSE=1,none", "1 1 1 1"},
+           {"ONEDNN_VERBOSE_TIMESTAMP=0 DNNL_VERBOSE_TIMESTAMP=1", "1 1 1 1"}}) {
+    const Outcome outcome =
+        Run(clean + variables + " " + BoundedProgram() +
+            " trace --run --read-only -- sh -c 'echo $ONEDNN_VERBOSE $DNNL_VERBOSE "
+            "$ONEDNN_VERBOSE_TIMESTAMP $DNNL_VERBOSE_TIMESTAMP; cat a.log'");
+    EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+    EXPECT_THAT(outcome.output, StartsWith(levels + "\n")) << variables;
+  }
+  const Outcome real = Run(clean + "ONEDNN_VERBOSE=profile_create " + BoundedProgram() +
+                           " trace --run --read-only -- " + QuotedProgram() +
+                           " step lenet5 --batch 1 --threads 1 --dump step.npz");
+  EXPECT_EQ(real.exit_status, kExitGood) << real.output;
+  EXPECT_THAT(real.output, AllOf(HasSubstr(" primitives of "), HasSubstr("convolution")));
 }
 
 // A line of 9 MB, which is no line of oneDNN, and a last line of the same length without a newline.

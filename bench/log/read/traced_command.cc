@@ -14,12 +14,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
+#include <string>
 #include <string_view>
 #include <system_error>
 
 #include "bench/command_line/command.h"
 #include "harness/text/one_line.h"
+#include "harness/text/split_text.h"
 
 namespace topdnn {
 
@@ -52,25 +53,42 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-bool IsOn(const char* name) {
-  const char* const value = std::getenv(name);
-  const std::string_view text = value == nullptr ? "" : value;
-  return !text.empty() && text != "0" && text != "none";
+// A level of the log with executions, "1,error" for "error". oneDNN 3 reads a list of words;
+// earlier versions read the number that it begins with.
+std::string WithExecutions(const std::string& level) {
+  bool prints = false, erased = level.empty();
+  for (const std::string_view word : SplitText(level, ",")) {
+    const bool erases = word == "0" || word == "none";
+    erased |= erases;
+    prints = !erases && (prints || word == "1" || word == "2" || word == "-1" || word == "all" ||
+                         word == "profile" || word == "profile_exec");
+  }
+  if (erased && !prints) return "1";
+  return prints && level.find_first_of("12") == 0 ? level : "1," + level;
 }
 
-// Sets all of them, the names of one setting in different versions, unless one is on: the first one
-// would overrule it.
-void SetUnlessOn(std::initializer_list<const char*> names) {
-  if (std::any_of(names.begin(), names.end(), IsOn)) return;
-  for (const char* const name : names) setenv(name, "1", 1);
+// oneDNN 3 reads the first of these variables that is not empty, and DNNL and MKL-DNN the others,
+// as a number.
+void SwitchOnLog() {
+  constexpr const char* kLevels[] = {"ONEDNN_VERBOSE", "DNNL_VERBOSE", "MKLDNN_VERBOSE"};
+  std::string level;
+  for (const char* const name : kLevels) {
+    const char* const value = std::getenv(name);
+    if (level.empty() && value != nullptr) level = value;
+  }
+  level = WithExecutions(level);
+  for (const char* const name : kLevels) setenv(name, level == "2" ? "2" : "1", 1);
+  setenv(kLevels[0], level.c_str(), 1);
+  for (const char* const name : {"ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"}) {
+    setenv(name, "1", 1);
+  }
 }
 
 // In the child. Writes the error of exec into `report`; an exec without error closes `report`.
 // (noexcept: an exception must end the child; its caller's code belongs to the parent)
 [[noreturn]] void Start(const std::vector<std::string>& arguments, int output, int report,
                         pid_t parent) noexcept {
-  SetUnlessOn({"ONEDNN_VERBOSE", "DNNL_VERBOSE", "MKLDNN_VERBOSE"});
-  SetUnlessOn({"ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"});
+  SwitchOnLog();
   // The program ends with topdnn, even if topdnn is killed.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(127);

@@ -23,9 +23,9 @@ struct TracedCommand : ProgramEnd {
 };
 
 // Runs the program in `arguments` (found as the shell finds it) with ONEDNN_VERBOSE, DNNL_VERBOSE
-// and the time stamps switched on, unless the environment sets them to another level than 0. Its
-// own lines are written to the descriptor `output` as they come, until its reader ends; those of
-// oneDNN are read. Waits for its end. Throws UsageError if it cannot be started.
+// and the time stamps switched on: executions are added to the level of the environment. Its own
+// lines are written to the descriptor `output` as they come, until its reader ends; those of oneDNN
+// are read. Waits for its end. Throws UsageError if it cannot be started.
 TracedCommand RunTraced(const std::vector<std::string>& arguments, int output);
 
 }  // namespace topdnn
