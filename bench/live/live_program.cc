@@ -18,9 +18,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kProgressInterval{500};
 
-// Sets the variables that switch the log and the tasks on, unless the user has set them. oneDNN 1
-// and 2 read names with DNNL, later ones those with ONEDNN. Returns whether the user asked for the
-// log.
+// Switches executions on in the log, beside what the user asks for, and the tasks unless the user
+// has set them. oneDNN 1 and 2 read names with DNNL, later ones those with ONEDNN. Returns whether
+// the user asked for the log.
 bool SwitchOn(const std::string& library, const std::string& memory, Variables& variables) {
   const auto is_on = [&variables](const char* name) {
     const auto found = variables.find(name);
@@ -28,11 +28,10 @@ bool SwitchOn(const std::string& library, const std::string& memory, Variables& 
            found->second != "none";
   };
   const bool pass_on = is_on("ONEDNN_VERBOSE") || is_on("DNNL_VERBOSE");
-  if (pass_on) {
-    variables[LIVE_PASS_ON_VARIABLE] = "1";
-  } else {
-    variables["ONEDNN_VERBOSE"] = variables["DNNL_VERBOSE"] = "1";
-  }
+  if (pass_on) variables[LIVE_PASS_ON_VARIABLE] = "1";
+  std::string& level = variables["ONEDNN_VERBOSE"];
+  level = WithExecutions(level.empty() ? variables["DNNL_VERBOSE"] : level);
+  variables["DNNL_VERBOSE"] = level == "2" ? "2" : "1";
   // Tasks of the calling threads alone: the counters are those of all threads.
   variables.emplace("ONEDNN_ITT_TASK_LEVEL", "1");
   variables.emplace("DNNL_ITT_TASK_LEVEL", "1");

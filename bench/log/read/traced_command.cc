@@ -53,20 +53,6 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// A level of the log with executions, "1,error" for "error". oneDNN 3 reads a list of words;
-// earlier versions read the number that it begins with.
-std::string WithExecutions(const std::string& level) {
-  bool prints = false, erased = level.empty();
-  for (const std::string_view word : SplitText(level, ",")) {
-    const bool erases = word == "0" || word == "none";
-    erased |= erases;
-    prints = !erases && (prints || word == "1" || word == "2" || word == "-1" || word == "all" ||
-                         word == "profile" || word == "profile_exec");
-  }
-  if (erased && !prints) return "1";
-  return prints && level.find_first_of("12") == 0 ? level : "1," + level;
-}
-
 // oneDNN 3 reads the first of these variables that is not empty, and DNNL and MKL-DNN the others,
 // as a number.
 void SwitchOnLog() {
@@ -219,6 +205,18 @@ int WaitFor(pid_t child) {
 }
 
 }  // namespace
+
+std::string WithExecutions(const std::string& level) {
+  bool prints = false, erased = level.empty();
+  for (const std::string_view word : SplitText(level, ",")) {
+    const bool erases = word == "0" || word == "none";
+    erased |= erases;
+    prints = !erases && (prints || word == "1" || word == "2" || word == "-1" || word == "all" ||
+                         word == "profile" || word == "profile_exec");
+  }
+  if (erased && !prints) return "1";
+  return prints && level.find_first_of("12") == 0 ? level : "1," + level;
+}
 
 ProgramEnd ProgramEndOf(int waited) {
   if (WIFSIGNALED(waited)) {

@@ -18,6 +18,10 @@ struct ProgramEnd {
 // From a status of waitpid(2).
 ProgramEnd ProgramEndOf(int waited);
 
+// A level of the log (ONEDNN_VERBOSE) with executions: "1,error" for "error". oneDNN 3 reads a list
+// of words; earlier versions read the number that it begins with.
+std::string WithExecutions(const std::string& level);
+
 struct TracedCommand : ProgramEnd {
   Trace trace;
 };

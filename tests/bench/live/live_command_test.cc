@@ -252,6 +252,22 @@ TEST_F(LiveCommandTest, TheLogIsPassedOnIfTheUserAskedForIt) {
   EXPECT_THAT(Text("table.txt"), HasSubstr("live: 2 primitives"));
 }
 
+// oneDNN 3 prints errors alone with this level, and earlier versions nothing.
+TEST_F(LiveCommandTest, ExecutionsAreSeenAtAnotherLevelOfTheLog) {
+  const Outcome outcome = Run("ONEDNN_VERBOSE=error " + kBounded + " trace --live --no-replay -- " +
+                              kSample + " 2> table.txt");
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_THAT(Text("table.txt"), HasSubstr("live: 2 primitives"));
+}
+
+TEST_F(LiveCommandTest, AResultOnStandardOutputStandsThereAlone) {
+  const Outcome outcome = Run(kBounded + " trace --live --no-replay --json - -- sh -c 'echo own; " +
+                              kSample + "' 2> table.txt");
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_TRUE(nlohmann::json::accept(outcome.output)) << outcome.output;
+  EXPECT_THAT(Text("table.txt"), HasSubstr("own\n"));
+}
+
 TEST_F(LiveCommandTest, WhatCannotBeMeasuredIsRefusedInOneLine) {
   folder_.Write("empty.c", "int main(void) { return 0; }\n");
   ASSERT_EQ(Run("cc -static empty.c -o static && cc empty.c -o empty").exit_status, 0);
