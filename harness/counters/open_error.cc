@@ -190,6 +190,14 @@ std::string RefusalText(int error, const PerfSurroundings& here, const std::stri
   return fmt::format("{}; {}", refusal.reason, refusal.remedy);
 }
 
+bool RefusesInheritThread(const PerfSyscalls& calls, perf_event_attr attr, pid_t thread) {
+  if (attr.inherit_thread == 0) return false;
+  attr.inherit_thread = 0;
+  const int fd = calls.open(attr, thread, -1, -1);
+  if (fd >= 0) calls.close(fd);
+  return fd >= 0;
+}
+
 std::vector<EventCount> AbsentCounts(std::size_t events, const std::string& reason) {
   return std::vector<EventCount>(
       events, {.value = std::nullopt, .running_fraction = 0.0, .reason = reason});

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <set>
 
+#include "harness/counters/open_error.h"
+
 namespace topdnn {
 namespace {
 
@@ -149,6 +151,28 @@ TEST(PerfEvent, AScopeSetsThreadCpuAndModes) {
     EXPECT_EQ(group.Open(kThree, c.scope).error, 0);
     EXPECT_EQ(group.size(), 3u);
   }
+}
+
+// Before Linux 5.13 the bit inherit_thread is reserved.
+TEST(PerfEvent, AnOldKernelIsToldFromAWrongEvent) {
+  int open = 0;
+  bool knows_event = true;
+  const PerfSyscalls old = {.open =
+                                [&](const perf_event_attr& attr, pid_t, int, int) {
+                                  if (attr.inherit_thread != 0 || !knows_event) return -EINVAL;
+                                  ++open;
+                                  return 10;
+                                },
+                            .read = {},
+                            .control = {},
+                            .close = [&](int) { --open; }};
+  perf_event_attr attr{};
+  EXPECT_FALSE(RefusesInheritThread(old, attr, 0));
+  attr.inherit_thread = 1;
+  EXPECT_TRUE(RefusesInheritThread(old, attr, 0));
+  EXPECT_EQ(open, 0);
+  knows_event = false;
+  EXPECT_FALSE(RefusesInheritThread(old, attr, 0));
 }
 
 TEST(PerfEvent, RawCodesAndAbsentNames) {
