@@ -114,7 +114,7 @@ constexpr std::array kRows = {
 
     Row{EMFILE, nullptr,
         "this process cannot open enough files for {what}, one per event and thread ({error})",
-        "ulimit -n 65536, or use fewer --threads or --metrics"},
+        "as root: ulimit -n 65536, or use fewer --threads or --metrics"},
     Row{ENFILE, nullptr,
         "the system has reached its limit of open files, so it refuses {what} ({error})",
         "sysctl fs.file-max=1000000, or end the programs that hold the files (lsof)"},
