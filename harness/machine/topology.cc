@@ -199,6 +199,13 @@ int LastCacheLevel(const Topology& topology) {
   return last;
 }
 
+int ThreadsPerCore(const Topology& topology, int threads) {
+  const Cache* first = FindCache(topology, 1);  // each core has its own
+  const int all = first == nullptr ? 0 : first->instances;
+  const int cores = topology.allowed_cores > 0 ? topology.allowed_cores : all;
+  return cores > 0 ? (threads + cores - 1) / cores : 1;
+}
+
 std::string LastLevelCacheDoubt(const Topology& topology, bool virtual_machine) {
   // The largest per logical CPU of desktop parts: stacked caches of 96 MiB for 12 threads.
   constexpr std::int64_t kBelievablePerCpu = std::int64_t{8} << 20;
