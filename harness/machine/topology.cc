@@ -199,6 +199,11 @@ int LastCacheLevel(const Topology& topology) {
   return last;
 }
 
+std::int64_t LastCacheBytes(const Topology& topology, int threads) {
+  const Cache* last = FindCache(topology, LastCacheLevel(topology));
+  return last == nullptr ? 0 : last->size * std::min(threads, std::max(last->instances, 1));
+}
+
 int ThreadsPerCore(const Topology& topology, int threads) {
   const Cache* first = FindCache(topology, 1);  // each core has its own
   const int all = first == nullptr ? 0 : first->instances;

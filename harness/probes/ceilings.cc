@@ -180,10 +180,8 @@ std::size_t WorkingSet(const Topology& topology, std::string_view level, int thr
   const int last = LastCacheLevel(topology);
   const auto team = static_cast<std::size_t>(threads);
   const std::size_t below = size(std::min(last, 2));
-  // A machine may have several last caches: of its packages, or of core complexes (AMD Zen).
   const Cache* const cache = FindCache(topology, last);
   const auto at_least_one = [](int n) { return static_cast<std::size_t>(std::max(n, 1)); };
-  const std::size_t caches = std::min(team, at_least_one(cache ? cache->instances : 1));
   const std::size_t sharing = std::min(team, at_least_one(cache ? cache->shared_by : threads));
   if (level == "l1" || level == "l2") {
     const int number = level == "l1" ? 1 : 2;
@@ -210,7 +208,7 @@ std::size_t WorkingSet(const Topology& topology, std::string_view level, int thr
   // Four times all last caches that the threads may use, as STREAM requires, but at most an eighth
   // of the memory.
   constexpr std::size_t kMaxWorkingSet = std::size_t{2} << 30;
-  const std::size_t cached = caches * size(last);
+  const auto cached = static_cast<std::size_t>(LastCacheBytes(topology, threads));
   const std::size_t wanted = std::max<std::size_t>(4 * cached, std::size_t{64} << 20);
   const std::size_t limit = std::bit_floor(std::min(memory / 8, kMaxWorkingSet));
   const std::size_t total = std::min(std::bit_ceil(wanted), limit);

@@ -101,6 +101,9 @@ TEST(WorkingSet, IsBeyondAllLastCachesThatTheThreadsMayUse) {
   Topology package = Caches(32 << 10, 1 << 20, 32 << 20);
   package.caches.back().instances = 8;
   package.caches.back().shared_by = 8;
+  EXPECT_EQ(LastCacheBytes(package, 64), 256 << 20);
+  EXPECT_EQ(LastCacheBytes(package, 3), 96 << 20);
+  EXPECT_EQ(LastCacheBytes(Topology(), 3), 0);
   std::string note;
   EXPECT_EQ(WorkingSet(package, "dram", 64, kMany, note), 16U << 20);  // of 4 x 256 MiB
   EXPECT_EQ(WorkingSet(package, "dram", 8, kMany, note), 128U << 20);
