@@ -211,6 +211,15 @@ int ThreadsPerCore(const Topology& topology, int threads) {
   return cores > 0 ? (threads + cores - 1) / cores : 1;
 }
 
+int ThreadsSharing(const Topology& topology, int level, int threads) {
+  const Cache* cache = FindCache(topology, level);
+  if (cache == nullptr) return threads;
+  const Cache* first = FindCache(topology, 1);
+  const int cpus_of_core = first == nullptr ? 1 : std::max(first->shared_by, 1);
+  const int cores = std::max(cache->shared_by / cpus_of_core, 1);
+  return std::min(threads, cores * ThreadsPerCore(topology, threads));
+}
+
 std::string LastLevelCacheDoubt(const Topology& topology, bool virtual_machine) {
   // The largest per logical CPU of desktop parts: stacked caches of 96 MiB for 12 threads.
   constexpr std::int64_t kBelievablePerCpu = std::int64_t{8} << 20;
