@@ -187,7 +187,7 @@ TEST(PerfEvent, MoreFilesAreUsedIfTheHardLimitAllowsThem) {
   attr.config = PERF_COUNT_SW_TASK_CLOCK;
   attr.disabled = attr.exclude_kernel = attr.exclude_hv = 1;
   const int first = calls.open(attr, 0, -1, -1);
-  if (first < 0) GTEST_SKIP() << "the kernel refuses software events: " << strerrorname_np(-first);
+  if (first < 0) GTEST_SKIP() << "perf counts nothing here";
   std::vector<int> files = {first};
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
