@@ -201,6 +201,12 @@ std::string WhyRatesAreUnusable(const CoreRates& rates, const CorePipeline& pipe
   if (!rates.slots || !rates.mispredict_cycles || !rates.link_cycles) {
     return "the rates of the cores were not measured";
   }
+  if (rates.threads_per_core > 1) {
+    return fmt::format(
+        "{} threads share the slots of each core, and how they divide them is not known: use one "
+        "thread per core (--threads {})",
+        rates.threads_per_core, std::max(1, rates.threads / rates.threads_per_core));
+  }
   if (rates.spreads.empty()) return "the rates of the cores were recorded without their spread";
   const auto widest =
       std::max_element(rates.spreads.begin(), rates.spreads.end(),

@@ -110,6 +110,12 @@ bool ProcessCounters::OpenOn(pid_t thread, Event& event) {
   if (fd == -ESRCH) return false;
   if (fd >= 0) {
     event.threads.push_back(fd);
+  } else if (fd == -EINVAL && RefusesInheritThread(calls_, attr, thread)) {
+    // Without the bit the count would include the processes that this one starts.
+    event.refused = fmt::format(
+        "{} needs Linux 5.13 or later, to be counted on threads that start later (inherit_thread); "
+        "task-clock, page-faults and context-switches do not",
+        event.event.name);
   } else {
     event.refused = RefusalText(-fd, PerfSurroundings::Here(), event.event.name);
   }

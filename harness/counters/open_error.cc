@@ -114,7 +114,7 @@ constexpr std::array kRows = {
 
     Row{EMFILE, nullptr,
         "this process cannot open enough files for {what}, one per event and thread ({error})",
-        "ulimit -n 65536, or use fewer --threads or --metrics"},
+        "as root: ulimit -n 65536, or use fewer --threads or --metrics"},
     Row{ENFILE, nullptr,
         "the system has reached its limit of open files, so it refuses {what} ({error})",
         "sysctl fs.file-max=1000000, or end the programs that hold the files (lsof)"},
@@ -188,6 +188,14 @@ std::string RefusalText(int error, const PerfSurroundings& here, const std::stri
                         PerfTarget target) {
   const Availability refusal = ExplainRefusal(error, here, what, target);
   return fmt::format("{}; {}", refusal.reason, refusal.remedy);
+}
+
+bool RefusesInheritThread(const PerfSyscalls& calls, perf_event_attr attr, pid_t thread) {
+  if (attr.inherit_thread == 0) return false;
+  attr.inherit_thread = 0;
+  const int fd = calls.open(attr, thread, -1, -1);
+  if (fd >= 0) calls.close(fd);
+  return fd >= 0;
 }
 
 std::vector<EventCount> AbsentCounts(std::size_t events, const std::string& reason) {

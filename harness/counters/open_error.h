@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/counters/perf_event.h"
 #include "harness/counters/source.h"
 
 namespace topdnn {
@@ -34,6 +35,10 @@ Availability ExplainRefusal(int error, const PerfSurroundings& here, const std::
 // The same in one line, "REASON; REMEDY", as the reason of absent counts.
 std::string RefusalText(int error, const PerfSurroundings& here, const std::string& what,
                         PerfTarget target = PerfTarget::kThreads);
+
+// Whether a kernel that refused an event (EINVAL) did so because of attr.inherit_thread, which
+// Linux 5.13 introduced: it opens the event without that bit.
+bool RefusesInheritThread(const PerfSyscalls& calls, perf_event_attr attr, pid_t thread);
 
 // The counts of a source that is not open: all absent, with this reason.
 std::vector<EventCount> AbsentCounts(std::size_t events, const std::string& reason);

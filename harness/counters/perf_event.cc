@@ -3,6 +3,7 @@
 #include <perfmon/pfmlib_perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +15,16 @@
 namespace topdnn {
 
 namespace {
+
+// Raises this process's limit of open files as far as it may (many systems allow 1024 first, and
+// more on request), and returns whether that gives more. An event has a file on each thread. The
+// limit stays, and processes that this one starts inherit it: it only allows more.
+bool RaiseFileLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
 
 std::optional<ResolvedEvent> ResolveBySysfs(const std::string& name, const std::string& sysfs,
                                             const std::string& pmu_name) {
@@ -55,9 +66,13 @@ std::optional<ResolvedEvent> ResolveByLibpfm4(const std::string& name) {
 PerfSyscalls PerfSyscalls::Real() {
   return {.open =
               [](const perf_event_attr& attr, pid_t thread, int cpu, int group) {
-                const long fd =
-                    syscall(SYS_perf_event_open, &attr, thread, cpu, group, PERF_FLAG_FD_CLOEXEC);
-                return fd < 0 ? -errno : static_cast<int>(fd);
+                const auto open = [&]() -> int {
+                  const long fd =
+                      syscall(SYS_perf_event_open, &attr, thread, cpu, group, PERF_FLAG_FD_CLOEXEC);
+                  return fd < 0 ? -errno : static_cast<int>(fd);
+                };
+                const int fd = open();
+                return fd == -EMFILE && RaiseFileLimit() ? open() : fd;
               },
           .read =
               [](int fd, void* buffer, std::size_t bytes) {

@@ -258,6 +258,14 @@ Availability NoControllers(const UncoreSetting& setting) {
       .remedy = "modprobe intel_uncore, or amd_uncore"};
 }
 
+// Xeon Max has memory in the package as well. In some modes it is a cache of the other memory. The
+// kernel has PMUs for its controllers, but names no events (uncore_snbep.c, spr_uncore_hbm).
+bool HasPackageMemory(const std::string& sysfs) {
+  const std::vector<SysfsPmu> pmus = ReadPmus(sysfs);
+  return std::any_of(pmus.begin(), pmus.end(),
+                     [](const SysfsPmu& pmu) { return pmu.name.starts_with("uncore_hbm"); });
+}
+
 // Opens every pass and checks that it counts. Returns 0, an errno, or -1 if a pass never counts.
 int Try(UncoreSource& source) {
   constexpr int kNeverRuns = -1;
@@ -299,6 +307,16 @@ OpenedUncore OpenUncore(const UncoreSetting& setting) {
   const std::vector<DramEvent> events = FindDramEvents(setting.sysfs);
   if (events.empty()) {
     opened.availability = NoControllers(setting);
+    return opened;
+  }
+  if (HasPackageMemory(setting.sysfs)) {
+    opened.availability = {
+        .works = false,
+        .reason = fmt::format("{} lists controllers of the package's own memory (uncore_hbm), "
+                              "whose events are not known: the bytes of the others would be only "
+                              "a part",
+                              setting.sysfs),
+        .remedy = ""};
     return opened;
   }
   auto source = std::make_unique<UncoreSource>(setting.calls, setting.surroundings, events);

@@ -309,8 +309,9 @@ std::vector<FootprintSize> FootprintsFor(const std::vector<Cache>& caches, int t
   topology.caches = caches;
   const auto l2 = static_cast<std::size_t>(CacheSize(topology, 2));
   if (l2 == 0) return {};
-  // L2 also holds page tables, code and what is not remapped.
-  std::vector<FootprintSize> footprints = {{.shared = l2 * 2 / 5, .per_writer = l2 / 4}};
+  // L2 also holds page tables, code and what is not remapped. Several cores may share it.
+  const auto sharing = static_cast<std::size_t>(std::max(ThreadsSharing(topology, 2, threads), 1));
+  std::vector<FootprintSize> footprints = {{.shared = l2 * 2 / 5, .per_writer = l2 / 4 / sharing}};
   const int last = LastCacheLevel(topology);
   if (last < 3) return footprints;
   // Beyond L2, but a small part of a cache that other guests and cores use as well.

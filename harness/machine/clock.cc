@@ -60,17 +60,17 @@ std::uint64_t ReadTsc() {
   return static_cast<std::uint64_t>(high) << 32 | low;
 }
 
-std::uint64_t RunMultiplyChain(std::uint64_t start, std::uint64_t factor, std::int64_t iterations) {
+std::uint64_t RunXorChain(std::uint64_t start, std::uint64_t mask, std::int64_t iterations) {
   if (iterations <= 0) return start;
   asm volatile(
       "1:\n\t"
       ".rept %c[length]\n\t"
-      "imul %[factor], %[value]\n\t"
+      "xor %[mask], %[value]\n\t"
       ".endr\n\t"
       "sub $1, %[n]\n\t"
       "jnz 1b"
       : [value] "+r"(start), [n] "+r"(iterations)
-      : [factor] "r"(factor), [length] "i"(kChainLength)
+      : [mask] "r"(mask), [length] "i"(kChainLength)
       : "cc");
   return start;
 }
@@ -78,15 +78,15 @@ std::uint64_t RunMultiplyChain(std::uint64_t start, std::uint64_t factor, std::i
 Frequency CoreClock() {
   constexpr double kWindowSeconds = 25e-6;
   // 25 us at 4 GHz, and long enough below 6 GHz. The number only sets the window's length.
-  constexpr std::int64_t kIterations = kWindowSeconds * 4e9 / (kChainLength * kChainLatency);
+  constexpr std::int64_t kIterations = kWindowSeconds * 4e9 / kChainLength;
   const double ticks_per_second = TscFrequency().hz;
   std::array<double, 8> windows{};
   std::uint64_t value = 3;
   for (double& window : windows) {
     const std::uint64_t before = ReadTsc();
-    value = RunMultiplyChain(value, 5, kIterations);
+    value = RunXorChain(value, 5, kIterations);
     const std::uint64_t after = ReadTsc();
-    const double cycles = static_cast<double>(kIterations) * kChainLength * kChainLatency;
+    const double cycles = static_cast<double>(kIterations) * kChainLength;
     window = cycles * ticks_per_second / static_cast<double>(after - before);
   }
   return Largest(windows);
@@ -104,8 +104,8 @@ std::uint64_t ReadTsc() {
 std::uint64_t ReadTsc() { return static_cast<std::uint64_t>(RawNanoseconds()); }
 #endif
 
-std::uint64_t RunMultiplyChain(std::uint64_t start, std::uint64_t factor, std::int64_t iterations) {
-  for (std::int64_t i = 0; i < iterations * kChainLength; ++i) start *= factor;
+std::uint64_t RunXorChain(std::uint64_t start, std::uint64_t mask, std::int64_t iterations) {
+  for (std::int64_t i = 0; i < iterations * kChainLength; ++i) start ^= mask;
   return start;
 }
 

@@ -41,14 +41,15 @@ Frequency CoreClock();
 // CoreClock in Hz; absent on an architecture without a known chain.
 std::optional<double> ReadCoreHertz();
 
-// Multiplications per iteration of the chain, each waiting for the one before it, and their latency
-// in cycles: 64-bit imul takes 3 on Intel since Nehalem and on AMD since Zen (Agner Fog,
-// instruction tables). An `add` or `lea` chain is not usable: the renamer folds it.
-inline constexpr int kChainLength = 32;
-inline constexpr int kChainLatency = 3;
+// Cycles of an iteration of the chain: so many `xor` of two registers, each waiting for the one
+// before it. They take one cycle on every x86-64 core (Agner Fog, instruction tables; uops.info),
+// also on Intel's efficiency cores. A 64-bit `imul` takes 3 cycles on most cores, but 5 on
+// Gracemont. An `add` of a constant or an `inc` is not usable: the renamers of Golden Cove and
+// later fold it. The length is odd, so that the result shows whether the chain ran.
+inline constexpr int kChainLength = 127;
 
-// Runs the chain and returns start * factor^(kChainLength * iterations) modulo 2^64.
-std::uint64_t RunMultiplyChain(std::uint64_t start, std::uint64_t factor, std::int64_t iterations);
+// Runs the chain and returns start, xored with `mask` kChainLength * iterations times.
+std::uint64_t RunXorChain(std::uint64_t start, std::uint64_t mask, std::int64_t iterations);
 
 }  // namespace topdnn
 

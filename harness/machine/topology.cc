@@ -199,6 +199,27 @@ int LastCacheLevel(const Topology& topology) {
   return last;
 }
 
+std::int64_t LastCacheBytes(const Topology& topology, int threads) {
+  const Cache* last = FindCache(topology, LastCacheLevel(topology));
+  return last == nullptr ? 0 : last->size * std::min(threads, std::max(last->instances, 1));
+}
+
+int ThreadsPerCore(const Topology& topology, int threads) {
+  const Cache* first = FindCache(topology, 1);  // each core has its own
+  const int all = first == nullptr ? 0 : first->instances;
+  const int cores = topology.allowed_cores > 0 ? topology.allowed_cores : all;
+  return cores > 0 ? (threads + cores - 1) / cores : 1;
+}
+
+int ThreadsSharing(const Topology& topology, int level, int threads) {
+  const Cache* cache = FindCache(topology, level);
+  if (cache == nullptr) return threads;
+  const Cache* first = FindCache(topology, 1);
+  const int cpus_of_core = first == nullptr ? 1 : std::max(first->shared_by, 1);
+  const int cores = std::max(cache->shared_by / cpus_of_core, 1);
+  return std::min(threads, cores * ThreadsPerCore(topology, threads));
+}
+
 std::string LastLevelCacheDoubt(const Topology& topology, bool virtual_machine) {
   // The largest per logical CPU of desktop parts: stacked caches of 96 MiB for 12 threads.
   constexpr std::int64_t kBelievablePerCpu = std::int64_t{8} << 20;

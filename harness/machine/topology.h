@@ -61,6 +61,16 @@ std::int64_t CacheSize(const Topology& topology, int level);
 // The highest reported level; 0 if there is none.
 int LastCacheLevel(const Topology& topology);
 
+// The bytes of all last caches that the threads may use: those of its packages, or of core
+// complexes (AMD Zen). 0 if there is no cache. Pure.
+std::int64_t LastCacheBytes(const Topology& topology, int threads);
+
+// The threads on one core, if they are spread over the cores that this process may use, or over all
+// cores if those are not known; 1 if no core is known. Pure.
+int ThreadsPerCore(const Topology& topology, int threads);
+// The threads that share one instance of a cache: at most those of all cores that share it. Pure.
+int ThreadsSharing(const Topology& topology, int level, int threads);
+
 // Why this virtual machine cannot use the whole reported last-level cache; empty if the size is
 // plausible, and for a physical machine. A virtual machine often sees the size of the host's whole
 // cache, which it shares with other guests. So a working set below that size may still miss the

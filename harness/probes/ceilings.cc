@@ -180,15 +180,18 @@ std::size_t WorkingSet(const Topology& topology, std::string_view level, int thr
   const int last = LastCacheLevel(topology);
   const auto team = static_cast<std::size_t>(threads);
   const std::size_t below = size(std::min(last, 2));
-  // A machine may have several last caches: of its packages, or of core complexes (AMD Zen).
-  const Cache* const cache = FindCache(topology, last);
-  const auto at_least_one = [](int n) { return static_cast<std::size_t>(std::max(n, 1)); };
-  const std::size_t caches = std::min(team, at_least_one(cache ? cache->instances : 1));
-  const std::size_t sharing = std::min(team, at_least_one(cache ? cache->shared_by : threads));
+  const auto share = [&](int l) {  // of a thread
+    return size(l) / static_cast<std::size_t>(ThreadsSharing(topology, l, threads));
+  };
   if (level == "l1" || level == "l2") {
     const int number = level == "l1" ? 1 : 2;
-    if (size(number) != 0) return std::max(kMinBytes, std::bit_floor(size(number) / 2));
-    note = LevelName(number) + " is not reported";
+    if (size(number) == 0) {
+      note = LevelName(number) + " is not reported";
+      return 0;
+    }
+    const std::size_t half = std::max(kMinBytes, std::bit_floor(share(number) / 2));
+    if (number == 1 || half >= 2 * share(1)) return half;
+    note = fmt::format("a thread's share of L2 ({} KiB) is not well above its L1", share(2) >> 10);
     return 0;
   }
   if (level == "llc") {
@@ -202,15 +205,15 @@ std::size_t WorkingSet(const Topology& topology, std::string_view level, int thr
     }
     // At least four times L2, and at most 3/4 of a thread's share of the last level.
     const std::size_t wanted = std::bit_ceil(4 * below);
-    if (wanted <= size(last) / sharing * 3 / 4) return wanted;
+    if (wanted <= share(last) * 3 / 4) return wanted;
     note = fmt::format("a thread's share of {} ({} KiB) is not well above its L2", LevelName(last),
-                       size(last) / sharing >> 10);
+                       share(last) >> 10);
     return 0;
   }
   // Four times all last caches that the threads may use, as STREAM requires, but at most an eighth
   // of the memory.
   constexpr std::size_t kMaxWorkingSet = std::size_t{2} << 30;
-  const std::size_t cached = caches * size(last);
+  const auto cached = static_cast<std::size_t>(LastCacheBytes(topology, threads));
   const std::size_t wanted = std::max<std::size_t>(4 * cached, std::size_t{64} << 20);
   const std::size_t limit = std::bit_floor(std::min(memory / 8, kMaxWorkingSet));
   const std::size_t total = std::min(std::bit_ceil(wanted), limit);

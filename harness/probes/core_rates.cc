@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/machine/clock.h"
+#include "harness/machine/topology.h"
 #include "harness/probes/ceiling_verdict.h"
 #include "harness/probes/team.h"
 #include "harness/statistics/summary.h"
@@ -108,6 +109,7 @@ std::optional<Pace> PaceOf(const char* name, int threads, std::size_t working_se
 CoreRates MeasureCoreRates(int threads) {
   CoreRates rates;
   rates.threads = threads;
+  rates.threads_per_core = ThreadsPerCore(ReadTopology(), threads);
   for (const Row& row : kRows) {
     const std::optional<Pace> pace = PaceOf(row.probe, threads, kWorkingSet);
     if (!pace) continue;
@@ -138,6 +140,7 @@ CoreRates MeasureCoreRates(int threads) {
 CoreRates Joined(const CoreRates& before, const CoreRates& after) {
   CoreRates joined;
   joined.threads = before.threads;
+  joined.threads_per_core = before.threads_per_core;
   const auto join = [&](const std::string& name, bool cost) {
     const std::optional<double> a = RateOf(before, name);
     const std::optional<double> b = RateOf(after, name);
@@ -163,7 +166,8 @@ nlohmann::ordered_json ToJson(const CoreRates& rates) {
   const auto number = [](const std::optional<double>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
   };
-  nlohmann::ordered_json json = {{"threads", rates.threads}};
+  nlohmann::ordered_json json = {{"threads", rates.threads},
+                                 {"threads_per_core", rates.threads_per_core}};
   for (const Member& member : kMembers) json[member.name] = number(rates.*member.value);
   for (const std::optional<double>& rate : rates.fp) json["fp"].push_back(number(rate));
   json["spreads"] = rates.spreads;
@@ -176,6 +180,7 @@ CoreRates CoreRatesFromJson(const nlohmann::ordered_json& json) {
   };
   CoreRates rates;
   rates.threads = json.at("threads").get<int>();
+  rates.threads_per_core = json.value("threads_per_core", 1);  // earlier versions have none
   for (const Member& member : kMembers) rates.*member.value = number(json.at(member.name));
   for (std::size_t width = 0; width < rates.fp.size(); ++width) {
     rates.fp[width] = number(json.at("fp").at(width));

@@ -18,6 +18,7 @@ namespace topdnn {
 // Per cycle of each thread, while all threads of the team work. Absent: not measured.
 struct CoreRates {
   int threads = 1;
+  int threads_per_core = 1;
   std::optional<double> slots;  // instructions issued
   // Floating-point operations by width, counted as in FP_ARITH_INST_RETIRED (a multiply-add is 2,
   // independent of its lanes). Scalars are assumed to be as fast as 128 bits.

@@ -43,7 +43,8 @@ std::map<std::string, EventCount> CountProbe(const Probe& probe, CounterSource& 
   return CountRegion(source, Call::Run, &call);
 }
 
-// The events of kMore iterations, or the reason why one is absent.
+// The events of kMore iterations, or the reason why one is absent: a count of a part of the time
+// says nothing about the rest.
 std::map<std::string, EventCount> Difference(const Probe& probe, CounterSource* source) {
   if (source == nullptr) return {};
   const std::map<std::string, EventCount> few = CountProbe(probe, *source, kFew);
@@ -51,11 +52,16 @@ std::map<std::string, EventCount> Difference(const Probe& probe, CounterSource* 
   for (auto& [name, count] : many) {
     const EventCount& less = few.at(name);
     if (!count.value) continue;
-    if (less.value) {
-      *count.value -= *less.value;
-    } else {
+    if (!less.value) {
       count = less;
+      continue;
     }
+    *count.value -= *less.value;
+    count.running_fraction = std::min(count.running_fraction, less.running_fraction);
+    if (count.running_fraction >= 1) continue;
+    count.value.reset();
+    count.reason = fmt::format("not counted completely: on a counter for {:.1f} % of the time",
+                               100 * count.running_fraction);
   }
   return many;
 }
@@ -158,6 +164,10 @@ std::vector<ValidationCase> ValidateProbe(const Probe& probe, const ValidationSo
     if (event == kInstructions && read != pmu.end()) {
       c.pmu = read->second.value;
       c.pmu_allowance = {0.01, 2000, "the calls that read the counters, and interrupts"};
+      if (!c.pmu && read->second.running_fraction > 0) {
+        c.verdict = Status::kInvalid;
+        if (c.reason.empty()) c.reason = "the PMU: " + read->second.reason;
+      }
     }
     Judge(c);
     cases.push_back(std::move(c));

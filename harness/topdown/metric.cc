@@ -170,7 +170,8 @@ std::vector<std::string> EventsOfPath(const TopdownTable& table, std::size_t pat
 namespace {
 
 // A hypervisor that offers only the architectural events opens the others, but they stay 0. If no
-// event of level 1 besides those of fixed counters has counted, none of them is a count.
+// event of level 1 besides those of fixed counters and of cycles has counted, none of them is a
+// count.
 std::map<std::string, double, std::less<>> WithoutSilentEvents(
     const TopdownTable& table, const TopdownPath& path,
     const std::map<std::string, double, std::less<>>& counts, bool smt) {
@@ -184,6 +185,7 @@ std::map<std::string, double, std::less<>> WithoutSilentEvents(
         std::find_if(table.events.begin(), table.events.end(),
                      [&](const TopdownEvent& listed) { return listed.name == name; });
     if (event == table.events.end() || event->counter == kFixedCounter) continue;
+    if (name.starts_with("CPU_CLK_UNHALTED.")) continue;  // REF_XCLK is an architectural event
     const auto count = counts.find(name);
     if (count == counts.end()) continue;
     if (count->second != 0) return counts;

@@ -168,6 +168,25 @@ TEST(RowBoundsTest, AreThoseOfTheCountsAndTheHotTime) {
   EXPECT_NEAR(slower.topdown_bounds->at("Retiring").low, 3.0 / 12.24, 1e-9);
 }
 
+// Core complexes of 32 MiB each: the memory's roof applies to what the threads' caches cannot hold.
+TEST(RowBoundsTest, DependOnAllLastCachesThatTheThreadsUse) {
+  const auto dram_applies = [](int threads, std::int64_t mebibytes) {
+    BoundsMachine machine = QuietMachine();
+    machine.rates->threads = threads;
+    machine.caches = {{3, "unified", 32 << 20, 64, 8, 16}};
+    Record record = HotRecord();
+    record.flops = 1e6;
+    record.bytes = static_cast<double>(mebibytes << 20);
+    AddBounds(machine, record);
+    return record.roofline.value().dram_applies;
+  };
+  EXPECT_FALSE(dram_applies(1, 32));
+  EXPECT_TRUE(dram_applies(1, 48));
+  EXPECT_FALSE(dram_applies(2, 48));
+  EXPECT_TRUE(dram_applies(2, 65));
+  EXPECT_FALSE(dram_applies(64, 256));
+}
+
 struct MissingDatum {
   const char* name;
   void (*remove)(BoundsMachine& machine, Record& record);

@@ -174,6 +174,16 @@ TEST(FootprintsTest, FitL2AndAPartOfTheLastCache) {
   EXPECT_TRUE(FootprintsFor({}, 2).empty());
 }
 
+// Alder Lake-N: four cores share 2 MiB. What they share and four writers' parts must fit.
+TEST(FootprintsTest, FitAnL2OfSeveralCores) {
+  const std::vector<Cache> caches = {{1, "data", 32 << 10, 64, 4, 1},
+                                     {2, "unified", 2 << 20, 64, 1, 4}};
+  for (const std::size_t threads : {1U, 2U, 4U}) {
+    const FootprintSize inside = FootprintsFor(caches, static_cast<int>(threads)).at(0);
+    EXPECT_LT(inside.shared + threads * inside.per_writer, std::size_t{2} << 20) << threads;
+  }
+}
+
 TEST(KnownMixesTest, WithoutTheSizeOfL2NoneIsMeasured) {
   for (const MixResult& mix : RunKnownMixes({}, 1, [](std::string_view) {})) {
     EXPECT_EQ(mix.verdict, Status::kSkipped) << mix.name;

@@ -3,10 +3,15 @@
 #include "harness/counters/perf_group.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <set>
+#include <vector>
+
+#include "harness/counters/open_error.h"
 
 namespace topdnn {
 namespace {
@@ -148,6 +153,52 @@ TEST(PerfEvent, AScopeSetsThreadCpuAndModes) {
     PerfGroup group(calls);
     EXPECT_EQ(group.Open(kThree, c.scope).error, 0);
     EXPECT_EQ(group.size(), 3u);
+  }
+}
+
+// Before Linux 5.13 the bit inherit_thread is reserved.
+TEST(PerfEvent, AnOldKernelIsToldFromAWrongEvent) {
+  int open = 0;
+  bool knows_event = true;
+  const PerfSyscalls old = {.open =
+                                [&](const perf_event_attr& attr, pid_t, int, int) {
+                                  if (attr.inherit_thread != 0 || !knows_event) return -EINVAL;
+                                  ++open;
+                                  return 10;
+                                },
+                            .read = {},
+                            .control = {},
+                            .close = [&](int) { --open; }};
+  perf_event_attr attr{};
+  EXPECT_FALSE(RefusesInheritThread(old, attr, 0));
+  attr.inherit_thread = 1;
+  EXPECT_TRUE(RefusesInheritThread(old, attr, 0));
+  EXPECT_EQ(open, 0);
+  knows_event = false;
+  EXPECT_FALSE(RefusesInheritThread(old, attr, 0));
+}
+
+// Many systems allow 1024 files at first: with 10 events on 128 threads that is too few.
+TEST(PerfEvent, MoreFilesAreUsedIfTheHardLimitAllowsThem) {
+  const PerfSyscalls calls = PerfSyscalls::Real();
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = PERF_COUNT_SW_TASK_CLOCK;
+  attr.disabled = attr.exclude_kernel = attr.exclude_hv = 1;
+  const int first = calls.open(attr, 0, -1, -1);
+  if (first < 0) GTEST_SKIP() << "perf counts nothing here";
+  std::vector<int> files = {first};
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(first) + 3;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  for (int i = 0; i < 8; ++i) files.push_back(calls.open(attr, 0, -1, -1));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (const int fd : files) {
+    EXPECT_GE(fd, 0) << strerrorname_np(-fd);
+    if (fd >= 0) calls.close(fd);
   }
 }
 

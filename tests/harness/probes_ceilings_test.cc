@@ -94,6 +94,38 @@ TEST(WorkingSet, FitsItsLevel) {
   EXPECT_EQ(note, "");
 }
 
+// Alder Lake-N: four cores share 2 MiB.
+TEST(WorkingSet, IsAShareOfAnL2OfSeveralCores) {
+  constexpr std::size_t kMany = std::size_t{64} << 30;
+  Topology cluster;
+  cluster.caches = {{1, "data", 32 << 10, 64, 4, 1}, {2, "unified", 2 << 20, 64, 1, 4}};
+  std::string note;
+  EXPECT_EQ(WorkingSet(cluster, "l2", 1, kMany, note), 1U << 20);
+  EXPECT_EQ(WorkingSet(cluster, "l2", 4, kMany, note), 256U << 10);  // half of 2 MiB in all
+  EXPECT_EQ(WorkingSet(cluster, "l1", 4, kMany, note), 16U << 10);
+  EXPECT_EQ(note, "");
+  // A virtual machine may report that all its CPUs share an L2.
+  cluster.caches = {{1, "data", 32 << 10, 64, 64, 1}, {2, "unified", 1 << 20, 64, 1, 64}};
+  EXPECT_EQ(WorkingSet(cluster, "l2", 64, kMany, note), 0U);
+  EXPECT_EQ(note, "a thread's share of L2 (16 KiB) is not well above its L1");
+}
+
+// Four cores of two hyperthreads each, with an L2 of their own.
+TEST(WorkingSet, IsAShareIfHyperthreadsShareACore) {
+  constexpr std::size_t kMany = std::size_t{64} << 30;
+  Topology smt;
+  smt.allowed_cores = 4;
+  smt.caches = {{1, "data", 32 << 10, 64, 4, 2}, {2, "unified", 1 << 20, 64, 4, 2}};
+  std::string note;
+  EXPECT_EQ(ThreadsPerCore(smt, 4), 1);
+  EXPECT_EQ(ThreadsPerCore(smt, 5), 2);
+  EXPECT_EQ(WorkingSet(smt, "l2", 4, kMany, note), 512U << 10);
+  EXPECT_EQ(WorkingSet(smt, "l2", 8, kMany, note), 256U << 10);
+  EXPECT_EQ(WorkingSet(smt, "l1", 8, kMany, note), 8U << 10);
+  smt.allowed_cores = 2;  // two cores' CPUs only
+  EXPECT_EQ(WorkingSet(smt, "l2", 4, kMany, note), 256U << 10);
+}
+
 // A package of 64 cores in 8 complexes with 32 MiB each: the threads use up to 256 MiB of L3, and a
 // thread shares its own with 7 others at most.
 TEST(WorkingSet, IsBeyondAllLastCachesThatTheThreadsMayUse) {
@@ -101,6 +133,9 @@ TEST(WorkingSet, IsBeyondAllLastCachesThatTheThreadsMayUse) {
   Topology package = Caches(32 << 10, 1 << 20, 32 << 20);
   package.caches.back().instances = 8;
   package.caches.back().shared_by = 8;
+  EXPECT_EQ(LastCacheBytes(package, 64), 256 << 20);
+  EXPECT_EQ(LastCacheBytes(package, 3), 96 << 20);
+  EXPECT_EQ(LastCacheBytes(Topology(), 3), 0);
   std::string note;
   EXPECT_EQ(WorkingSet(package, "dram", 64, kMany, note), 16U << 20);  // of 4 x 256 MiB
   EXPECT_EQ(WorkingSet(package, "dram", 8, kMany, note), 128U << 20);

@@ -300,6 +300,13 @@ TEST(TopdownBounds, AreAbsentWithTheReason) {
   CoreRates taken = QuietRates();
   taken.slots = 3.5;
   EXPECT_THAT(reason(MixedWork(), time, SixWide(), taken), HasSubstr("a neighbour"));
+  // All of 8 hyperthreads of 4 cores: each gets half of the slots, which is no disturbance.
+  CoreRates siblings = QuietRates();
+  siblings.threads = 8;
+  siblings.threads_per_core = 2;
+  siblings.slots = 2.9;
+  EXPECT_THAT(reason(MixedWork(), time, SixWide(), siblings),
+              AllOf(HasSubstr("2 threads share the slots"), HasSubstr("--threads 4")));
   CoreRates other_core = QuietRates();
   other_core.slots = 6.2;
   EXPECT_THAT(reason(MixedWork(), time, SixWide(), other_core),

@@ -158,6 +158,11 @@ TEST(TopdownTables, EventsThatNeverCountAreMissing) {
   const auto result = EvaluateTopdown(FindTopdownTable("skylake_x"), partial, false);
   for (const auto& [name, value] : result.level1) EXPECT_FALSE(value) << name;
   EXPECT_EQ(std::count(result.missing.begin(), result.missing.end(), "UOPS_ISSUED.ANY"), 1);
+  const Counts shared = Plus(partial, {{"CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE", 0},
+                                       {"CPU_CLK_UNHALTED.REF_XCLK", 25},  // architectural, too
+                                       {"INT_MISC.RECOVERY_CYCLES_ANY", 0}});
+  const auto both = EvaluateTopdown(FindTopdownTable("skylake_x"), shared, true);
+  for (const auto& [name, value] : both.level1) EXPECT_FALSE(value) << name;
   Counts idle = partial;  // a region with few uops is another thing
   idle["UOPS_ISSUED.ANY"] = idle["UOPS_RETIRED.RETIRE_SLOTS"] = 40;
   EXPECT_TRUE(EvaluateTopdown(FindTopdownTable("skylake_x"), idle, false).level1[0].second);

@@ -216,6 +216,18 @@ TEST(UncoreTest, TheBytesOfEachStageAreSummedOverSockets) {
   EXPECT_FALSE(RecordOf(stage, {}, {}, "").DramBytesPerSecond());
 }
 
+// Xeon Max: the kernel names no events of uncore_hbm.
+TEST(UncoreTest, ControllersThatCannotBeCountedMakeTheBytesAbsent) {
+  ControllerSysfs sysfs;
+  sysfs.AddImc(0, 20);
+  sysfs.Add("uncore_hbm_0", 40, "0,28");
+  FakeControllers controllers;
+  const OpenedUncore uncore = OpenUncore(SettingOf(controllers, sysfs));
+  EXPECT_FALSE(uncore.source);
+  EXPECT_FALSE(uncore.availability.works);
+  EXPECT_THAT(uncore.availability.reason, HasSubstr("uncore_hbm"));
+}
+
 TEST(UncoreTest, TheDataFabricCountsReadsAndWritesInSeparatePasses) {
   ControllerSysfs sysfs;
   sysfs.Add("amd_df", 11, "0");

@@ -110,6 +110,42 @@ TEST(ValidateProbe, CatchesASourceThatCountsNothing) {
   EXPECT_EQ(failed, 2);
 }
 
+// A PMU that counts rightly, but in its second call only for a part of the time.
+class PartOfTheTime final : public CounterSource {
+ public:
+  PartOfTheTime(double instructions, double part) : instructions_(instructions), part_(part) {}
+  const std::vector<std::string>& events() const override { return events_; }
+  std::size_t slots() const override { return 1; }
+  void Read(std::uint64_t* raw) noexcept override { *raw = 0; }
+  std::vector<EventCount> Fold(std::span<const std::uint64_t>,
+                               std::span<const std::uint64_t>) const override {
+    if (++calls_ == 1) return {{.value = 0.0}};
+    return {{.value = part_ * instructions_, .running_fraction = part_}};
+  }
+
+ private:
+  double instructions_, part_;
+  mutable int calls_ = 0;
+  std::vector<std::string> events_ = {"instructions:u"};
+};
+
+TEST(ValidateProbe, ACountOfAPartOfTheTimeIsInvalid) {
+  const Probe* probe = FindProbe("branch/taken");
+  if (probe == nullptr) GTEST_SKIP() << "this architecture has no probes";
+  const auto judged = [probe](double part) {
+    PartOfTheTime pmu(20'000 * 6, part);  // six instructions in each of 20,000 iterations
+    for (const ValidationCase& c : ValidateProbe(*probe, {nullptr, &pmu})) {
+      if (c.quantity == "instructions") return c;
+    }
+    return ValidationCase();
+  };
+  EXPECT_EQ(judged(1).verdict, Status::kOk);
+  const ValidationCase half = judged(0.5);
+  EXPECT_EQ(half.verdict, Status::kInvalid);
+  EXPECT_FALSE(half.pmu);
+  EXPECT_EQ(half.reason, "the PMU: not counted completely: on a counter for 50.0 % of the time");
+}
+
 TEST(ValidateProbe, WithoutASourceEveryCaseIsSkipped) {
   const Probe* probe = FindProbe("chase");
   if (probe == nullptr) GTEST_SKIP() << "this architecture has no probes";

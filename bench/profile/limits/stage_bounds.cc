@@ -15,17 +15,18 @@ double InstructionCache(const std::vector<Cache>& caches) {
   return 0;
 }
 
-double LastCache(const std::vector<Cache>& caches) {
+// Of all last caches that the threads may use.
+double LastCaches(const std::vector<Cache>& caches, int threads) {
   Topology topology;
   topology.caches = caches;
-  const auto size = static_cast<double>(CacheSize(topology, LastCacheLevel(topology)));
+  const auto size = static_cast<double>(LastCacheBytes(topology, threads));
   return size > 0 ? size : std::numeric_limits<double>::infinity();
 }
 
 // Data common to every record of a report.
 struct Surroundings {
   CoreTime time;  // except seconds and bytes
-  double last_cache = 0;
+  double last_caches = 0;
   std::optional<Roof> l1, dram;
 };
 
@@ -34,7 +35,10 @@ Surroundings SurroundingsOf(const BoundsMachine& machine) {
   here.time = CoreTimeOf(machine);
   here.l1 = BandwidthRoof(machine.ceilings, "l1");
   here.dram = BandwidthRoof(machine.ceilings, "dram");
-  here.last_cache = LastCache(machine.caches);
+  // Ceilings are at the width of the rates, which an old recording lacks.
+  const bool only_ceilings = !machine.rates && !machine.ceilings.empty();
+  here.last_caches = LastCaches(
+      machine.caches, only_ceilings ? machine.ceilings.front().threads : here.time.threads);
   if (here.dram) here.time.memory_bytes_per_second = here.dram->value;
   return here;
 }
@@ -63,7 +67,7 @@ BoundsOrReason BoundsOf(const Record& record, const CoreWork& work, double beyon
 
 void AddTo(Record& record, const BoundsMachine& machine, const Surroundings& here) {
   if (!record.seconds || !(record.seconds->median > 0)) return;
-  const double beyond_caches = std::max(0.0, record.bytes.value_or(0) - here.last_cache);
+  const double beyond_caches = std::max(0.0, record.bytes.value_or(0) - here.last_caches);
   if (const std::optional<CoreWork> work = CoreWorkOf(record.events)) {
     BoundsOrReason made = BoundsOf(record, *work, beyond_caches, machine, here);
     record.topdown_bounds = std::move(made.bounds);

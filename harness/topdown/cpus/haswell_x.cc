@@ -16,7 +16,7 @@ using C = const TopdownCounts&;
 
 constexpr int kSlots = 4;  // per cycle
 
-MaybeValue Slots(C e) { return kSlots * HalfOfCoreCycles(e); }
+MaybeValue Slots(C e) { return kSlots * ShareOfCoreCycles(e); }
 
 MaybeValue RecoveryCycles(C e) {
   return e.smt() ? e("INT_MISC.RECOVERY_CYCLES_ANY") / 2 : e("INT_MISC.RECOVERY_CYCLES");
@@ -61,7 +61,9 @@ std::vector<TopdownPath> Paths(MaybeValue (*fetch_latency)(C)) {
 std::vector<TopdownEvent> Events(const std::string& core) {
   return {
       {"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", core + "::UNHALTED_CORE_CYCLES", kFixedCounter},
-      {"CPU_CLK_UNHALTED.THREAD_ANY", 0x20003C, "", ""},
+      {"CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE", 0x23C, "",
+       core + "::CPU_CLK_UNHALTED:ONE_THREAD_ACTIVE"},
+      {"CPU_CLK_UNHALTED.REF_XCLK", 0x13C, "", core + "::CPU_CLK_UNHALTED:REF_XCLK"},
       {"UOPS_ISSUED.ANY", 0x10E, "", core + "::UOPS_ISSUED:ANY"},
       {"UOPS_RETIRED.RETIRE_SLOTS", 0x2C2, "", core + "::UOPS_RETIRED:RETIRE_SLOTS"},
       {"INT_MISC.RECOVERY_CYCLES", 0x100030D, "", core + "::INT_MISC:RECOVERY_CYCLES"},
@@ -131,28 +133,28 @@ class Deeper {
          {"Divider", 3,
           [](C e) {
             return (kBroadwell ? e("ARITH.FPU_DIV_ACTIVE") : 10 * e("ARITH.DIVIDER_UOPS")) /
-                   HalfOfCoreCycles(e);
+                   ShareOfCoreCycles(e);
           },
           kCore},
          {"Ports_Utilized_0", 3,
           [](C e) {
             return (e.smt() ? e("UOPS_EXECUTED.CORE:inv:c1") / 2
                             : Stalls(e, kIdle) - EmptyCycles(e)) /
-                   HalfOfCoreCycles(e);
+                   ShareOfCoreCycles(e);
           },
           kCore},
          {"Ports_Utilized_1", 3,
-          [](C e) { return (Busy(e, 1) - Busy(e, 2)) / HalfOfCoreCycles(e); }, kCore},
+          [](C e) { return (Busy(e, 1) - Busy(e, 2)) / ShareOfCoreCycles(e); }, kCore},
          {"Ports_Utilized_2", 3,
-          [](C e) { return (Busy(e, 2) - Busy(e, 3)) / HalfOfCoreCycles(e); }, kCore},
-         {"Ports_Utilized_3m", 3, [](C e) { return Busy(e, 3) / HalfOfCoreCycles(e); }, kCore},
+          [](C e) { return (Busy(e, 2) - Busy(e, 3)) / ShareOfCoreCycles(e); }, kCore},
+         {"Ports_Utilized_3m", 3, [](C e) { return Busy(e, 3) / ShareOfCoreCycles(e); }, kCore},
          {"Store_Fwd_Blk", 4, OfCycles<"LD_BLOCKS.STORE_FORWARD", 13>, kL1},
          {"Lock_Latency", 4, [](C e) { return LocksOfStoreUops(e) * AtMostCycles<kOwning>(e); },
           kL1},
          {"4K_Aliasing", 4, OfCycles<"LD_BLOCKS_PARTIAL.ADDRESS_ALIAS">, kL1},
          {"SQ_Full", 4,
           [](C e) {
-            return e("OFFCORE_REQUESTS_BUFFER.SQ_FULL") / (e.smt() ? 2 : 1) / HalfOfCoreCycles(e);
+            return e("OFFCORE_REQUESTS_BUFFER.SQ_FULL") / (e.smt() ? 2 : 1) / ShareOfCoreCycles(e);
           },
           "L3_Bound"},
          {"MEM_Bandwidth", 4, AtMostCycles<kManyReads>, "DRAM_Bound"},
@@ -165,7 +167,7 @@ class Deeper {
           },
           "Store_Bound"},
          {"Split_Stores", 4,
-          [](C e) { return 2 * e("MEM_UOPS_RETIRED.SPLIT_STORES") / HalfOfCoreCycles(e); },
+          [](C e) { return 2 * e("MEM_UOPS_RETIRED.SPLIT_STORES") / ShareOfCoreCycles(e); },
           "Store_Bound"}});
     return paths;
   }

@@ -58,9 +58,15 @@ inline MaybeValue ThreadCycles(const TopdownCounts& e) { return e("CPU_CLK_UNHAL
 inline MaybeValue CoreCycles(const TopdownCounts& e) {
   return e.smt() ? e("CPU_CLK_UNHALTED.DISTRIBUTED") : ThreadCycles(e);
 }
-// Before Ice Lake the count is per core.
-inline MaybeValue HalfOfCoreCycles(const TopdownCounts& e) {
-  return e.smt() ? e("CPU_CLK_UNHALTED.THREAD_ANY") / 2 : ThreadCycles(e);
+// Before Ice Lake no event counts them. A thread has half of the cycles in which its core's other
+// thread works, and all of the rest (pmu-tools skx_server_ratios.py and hsx_server_ratios.py,
+// CORE_CLKS with ebs_mode; Linux pmu-events, without core_wide). The other formula there is half of
+// THREAD_ANY. It holds for counts of whole cores only: in a thread's own count the cycles in which
+// the other thread sleeps are halved as well. That event also needs a privilege.
+inline MaybeValue ShareOfCoreCycles(const TopdownCounts& e) {
+  if (!e.smt()) return ThreadCycles(e);
+  return ThreadCycles(e) / 2 *
+         (1 + e("CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE") / e("CPU_CLK_UNHALTED.REF_XCLK"));
 }
 
 // Fractions of the thread's cycles: of those that the event counts, or of its count times the cost

@@ -14,11 +14,7 @@ using C = const TopdownCounts&;
 
 constexpr int kSlots = 4;  // per cycle
 
-// If both hardware threads work, the count is per core, and each thread has half of the slots.
-MaybeValue Slots(C e) {
-  return e.smt() ? kSlots * e("CPU_CLK_UNHALTED.THREAD_ANY") / 2
-                 : kSlots * e("CPU_CLK_UNHALTED.THREAD");
-}
+MaybeValue Slots(C e) { return kSlots * ShareOfCoreCycles(e); }
 
 MaybeValue RecoveryCycles(C e) {
   return e.smt() ? e("INT_MISC.RECOVERY_CYCLES_ANY") / 2 : e("INT_MISC.RECOVERY_CYCLES");
@@ -50,24 +46,23 @@ MaybeValue MemoryBound(C e) {
 constexpr EventLiteral kBuffersFull = "L1D_PEND_MISS.FB_FULL:c1";
 using Level3 = CycleActivityLevel3<kBuffersFull>;
 
-// Core_Bound's parts as in intel_ports.h. If both hardware threads work, uops and cycles are
-// counted per core.
+// Core_Bound's parts as in intel_ports.h. If both hardware threads work, uops are counted per core.
 constexpr char kOneAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_1";
 constexpr char kTwoAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_2";
 constexpr char kThreeAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_3";
 
 MaybeValue Ports1(C e) {
-  return e.smt() ? (e(kOneAndMore) - e(kTwoAndMore)) / e("CPU_CLK_UNHALTED.THREAD_ANY")
+  return e.smt() ? (e(kOneAndMore) - e(kTwoAndMore)) / 2 / ShareOfCoreCycles(e)
                  : e("EXE_ACTIVITY.1_PORTS_UTIL") / e("CPU_CLK_UNHALTED.THREAD");
 }
 
 MaybeValue Ports2(C e) {
-  return e.smt() ? (e(kTwoAndMore) - e(kThreeAndMore)) / e("CPU_CLK_UNHALTED.THREAD_ANY")
+  return e.smt() ? (e(kTwoAndMore) - e(kThreeAndMore)) / 2 / ShareOfCoreCycles(e)
                  : e("EXE_ACTIVITY.2_PORTS_UTIL") / e("CPU_CLK_UNHALTED.THREAD");
 }
 
 MaybeValue Ports3AndMore(C e) {
-  return e(kThreeAndMore) / e(e.smt() ? "CPU_CLK_UNHALTED.THREAD_ANY" : "CPU_CLK_UNHALTED.THREAD");
+  return e(kThreeAndMore) / (e.smt() ? 2 : 1) / ShareOfCoreCycles(e);
 }
 
 std::vector<TopdownNode> PortNodes() {
@@ -110,15 +105,16 @@ std::vector<TopdownNode> DeeperNodes() {
       {"MITE", 3,
        [](C e) {
          return (e("IDQ.ALL_MITE_CYCLES_ANY_UOPS") - e("IDQ.ALL_MITE_CYCLES_4_UOPS")) /
-                HalfOfCoreCycles(e) / 2;
+                ShareOfCoreCycles(e) / 2;
        },
        "Fetch_Bandwidth"},
       {"Split_Stores", 4,
-       [](C e) { return e("MEM_INST_RETIRED.SPLIT_STORES") / HalfOfCoreCycles(e); }, "Store_Bound"},
+       [](C e) { return e("MEM_INST_RETIRED.SPLIT_STORES") / ShareOfCoreCycles(e); },
+       "Store_Bound"},
       {"DTLB_Store", 4,
        [](C e) {
          return (9 * e("DTLB_STORE_MISSES.STLB_HIT:c1") + e("DTLB_STORE_MISSES.WALK_ACTIVE")) /
-                HalfOfCoreCycles(e);
+                ShareOfCoreCycles(e);
        },
        "Store_Bound"},
       {"DTLB_Load", 4,
@@ -143,8 +139,7 @@ std::vector<TopdownNode> DeeperNodes() {
        "L1_Bound"},
       {"SQ_Full", 4,
        [](C e) {
-         return e("OFFCORE_REQUESTS_BUFFER.SQ_FULL") /
-                (e.smt() ? e("CPU_CLK_UNHALTED.THREAD_ANY") : ThreadCycles(e));
+         return e("OFFCORE_REQUESTS_BUFFER.SQ_FULL") / (e.smt() ? 2 : 1) / ShareOfCoreCycles(e);
        },
        "L3_Bound"},
       {"MEM_Bandwidth", 4, [](C e) { return AtMostCycles(e, kManyReads); }, "DRAM_Bound"},
@@ -196,7 +191,9 @@ const TopdownRegistration kSkylakeX({
                  .stores = 1,
                  .source = "Intel Optimization Reference Manual (248966), chapter 2: Skylake"},
     .events = Joined<TopdownEvent>({{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "skx::UNHALTED_CORE_CYCLES", kFixedCounter},
-               {"CPU_CLK_UNHALTED.THREAD_ANY", 0x20003C, "", ""},
+               {"CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE", 0x23C, "",
+                "skx::CPU_CLK_UNHALTED:ONE_THREAD_ACTIVE"},
+               {"CPU_CLK_UNHALTED.REF_XCLK", 0x13C, "", "skx::CPU_CLK_UNHALTED:REF_XCLK"},
                {"UOPS_ISSUED.ANY", 0x10E, "", "skx::UOPS_ISSUED:ANY"},
                {"UOPS_RETIRED.RETIRE_SLOTS", 0x2C2, "", "skx::UOPS_RETIRED:RETIRE_SLOTS"},
                {"UOPS_RETIRED.MACRO_FUSED", 0x4C2, "", ""},
