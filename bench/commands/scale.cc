@@ -27,7 +27,7 @@ std::function<int()> ConfigureScale(CommandParser& parser) {
   parser.Add(
       "--bucket-size MIB", options->bucket_mib,
       "most MiB of gradients that are summed at once (default: an eighth of them, at most 25)",
-      Range{1e-5, 1e6});
+      Range{0, 1e6});
   parser.AddFlag("--no-overlap", options->no_overlap,
                  "sum the gradients after the backward pass, not during it");
   parser.Add("--wire f32|bf16", options->wire, "element type of gradients between ranks");
@@ -42,10 +42,7 @@ std::function<int()> ConfigureScale(CommandParser& parser) {
   parser.AddFooter(
       "Start the ranks with mpirun: 'mpirun -np 2 topdnn scale cnn --batch 128', or with 'srun "
       "--mpi=pmix'. Without either it is one rank.");
-  return [options, &parser] {
-    CheckTrainingOptions(parser, options->workload, /*training=*/true);
-    return RunScale(*options);
-  };
+  return [options] { return RunScale(*options); };
 }
 
 const CommandRegistration kScale(
