@@ -300,7 +300,8 @@ std::function<int()> ConfigureTrain(CommandParser& parser) {
   parser.Add("--schedule constant|step|cosine", options->schedule, "schedule of the learning rate");
   parser.Add("--warmup-epochs", options->warmup_epochs,
              "epochs over which the learning rate rises from 0", Range{0, 1e6});
-  return [options] {
+  return [options, &parser] {
+    CheckTrainingOptions(parser, options->workload, /*training=*/true);
     try {
       return RunTrain(*options);
     } catch (const Diverged& diverged) {

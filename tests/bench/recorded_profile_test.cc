@@ -112,7 +112,7 @@ TEST(RecordTest, AReplayHasTheSizeAndTheClassesOfItsRecording) {
                                        "--backend",
                                        "reference",
                                        "--size",
-                                       "16",
+                                       "48",
                                        "--classes",
                                        "7",
                                        "--data",
@@ -135,11 +135,11 @@ TEST(RecordTest, AReplayHasTheSizeAndTheClassesOfItsRecording) {
     return ReadJson(file)["stages"][0]["flops"].get<double>();
   };
   EXPECT_EQ(flops(second), flops(first));
-  EXPECT_EQ(ReadJson(second)["size"], 16);
+  EXPECT_EQ(ReadJson(second)["size"], 48);
   replay.insert(replay.end(), {"--size", "32"});
   const Outcome other = RunProgram(replay);
   EXPECT_EQ(other.exit_status, kExitUsage) << other.output;
-  EXPECT_THAT(other.output, HasSubstr("recorded with size 16, not 32"));
+  EXPECT_THAT(other.output, HasSubstr("recorded with size 48, not 32"));
 }
 
 TEST(RecordTest, AReplayUsesTheVariantsThatAutoChose) {
