@@ -99,46 +99,21 @@ TEST(RecordTest, AReplayGivesTheSameTable) {
 // The FLOPs of a replay are those of what was recorded, not of the network's usual images.
 TEST(RecordTest, AReplayHasTheSizeAndTheClassesOfItsRecording) {
   const TestFolder folder;
-  const std::string recording = folder.path() / "r.json";
-  const std::string first = folder.path() / "first.json";
-  const std::string second = folder.path() / "second.json";
-  const std::vector<std::string> record = {"profile",
-                                           "cnn",
-                                           "--infer",
-                                           "--batch",
-                                           "1",
-                                           "--threads",
-                                           "1",
-                                           "--backend",
-                                           "reference",
-                                           "--size",
-                                           "48",
-                                           "--classes",
-                                           "7",
-                                           "--data",
-                                           "synthetic",
-                                           "--iterations",
-                                           "1",
-                                           "--no-isolated",
-                                           "--no-experiments",
-                                           "--record",
-                                           recording,
-                                           "--json",
-                                           first};
-  const Outcome measured = RunProgram(record);
+  const std::string profile = "cd " + Quoted(folder.path().string()) + " && " + BoundedProgram() +
+                              " profile cnn --infer --batch 1 --backend reference ";
+  const Outcome measured =
+      RunShell(profile +
+               "--threads 1 --size 48 --classes 7 --data synthetic --iterations 1 "
+               "--no-isolated --no-experiments --record r.json --json first.json");
   ASSERT_EQ(measured.exit_status, kExitGood) << measured.output;
-  std::vector<std::string> replay = {
-      "profile",   "cnn",    "--infer", "--batch",       "1",          "--backend",
-      "reference", "--json", second,    "--no-isolated", "--counters", "replay:" + recording};
-  const Outcome replayed = RunProgram(replay);
+  const std::string replay = profile + "--no-isolated --counters replay:r.json ";
+  const Outcome replayed = RunShell(replay + "--json second.json");
   ASSERT_EQ(replayed.exit_status, kExitGood) << replayed.output;
-  const auto flops = [](const std::string& file) {
-    return ReadJson(file)["stages"][0]["flops"].get<double>();
-  };
-  EXPECT_EQ(flops(second), flops(first));
-  EXPECT_EQ(ReadJson(second)["size"], 48);
-  replay.insert(replay.end(), {"--size", "32"});
-  const Outcome other = RunProgram(replay);
+  const nlohmann::json first = ReadJson(folder.path() / "first.json");
+  const nlohmann::json second = ReadJson(folder.path() / "second.json");
+  EXPECT_EQ(second["stages"][0]["flops"], first["stages"][0]["flops"]);
+  EXPECT_EQ(second["size"], 48);
+  const Outcome other = RunShell(replay + "--size 32");
   EXPECT_EQ(other.exit_status, kExitUsage) << other.output;
   EXPECT_THAT(other.output, HasSubstr("recorded with size 48, not 32"));
 }
