@@ -201,7 +201,6 @@ std::size_t StepOf(const TraceOptions& options, const LiveTrace& live) {
 // Refuses the options of a measurement where nothing is measured.
 void CheckMeasuringOptions(const CommandParser& parser, const TraceOptions& options) {
   const bool by_perf = options.counters == "perf" || options.counters == "auto";
-  if (!by_perf) parser.Refuse({"--metrics"}, "without --counters perf or auto");
   const char* const unmeasured = options.read_only   ? "with --read-only"
                                  : options.repro     ? "with --repro"
                                  : options.no_replay ? "with --no-replay"

@@ -178,7 +178,7 @@ TEST(UselessOptionsTest, AreRefusedInOneLine) {
       {{"trace", "a.log", "--read-only", "--counters", "auto"},
        "--counters: has no effect with --read-only"},
       {{"trace", "a.log", "--repro", "--rows", "1"}, "--rows: has no effect with --repro"},
-      {{"trace", "a.log", "--metrics", "flops"}, "--metrics: has no effect without --counters"},
+      {{"trace", "a.log", "--metrics", "flops"}, "--metrics needs --counters"},
       {{"cosched", "--trace", "t.csv", "--seed", "5"}, "--seed: has no effect with --trace"},
       {{"cosched", "--simulate", "--window", "x"}, "--window x"},
       {{"bench", "--first", "3"}, "--first: has no effect without --problems"},

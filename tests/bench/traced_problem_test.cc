@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
         TranslatedCase{
             "ReorderScaled",
             "reorder,x,undef,src_f32::blocked:ab:f0 dst_s8::blocked:ab:f0,oscale:0:2;,,2x16",
-            "no oscale:0:2"},
+            "no attr-oscale:0:2"},
         TranslatedCase{"ReorderRuntime",
                        "reorder,x,undef,src" + kMatrixFields + "dst" + kMatrixFields + ",,,*x16",
                        "'*x16' is not a shape"},
