@@ -185,6 +185,8 @@ TEST(UselessOptionsTest, AreRefusedInOneLine) {
       {{"bench", "--benchmark_list_tests", "--benchmark_out=x.json"}, "nothing runs"},
       {{"corun", "--matrix", "cnn,probe dram", "--counters", "exact"},
        "--counters: has no effect on"},
+      {{"fleet", "status", "study", "--out", "machines"}, "--out: has no effect on status"},
+      {{"fleet", "collect", "study", "--resume"}, "--resume: has no effect on collect"},
       {{"fleet", "collect", "study", "--all"}, "--all: has no effect without --compare"}};
   for (const RefusedCommand& command : commands) {
     SCOPED_TRACE(command.message);
