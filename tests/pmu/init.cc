@@ -390,14 +390,15 @@ void CInterface() {
   topdnn_counters_close(counters);
 }
 
-// A limit of open files that is enough for only some of the threads.
+// A limit of open files that is enough for only some of the threads. It is the hard one, which only
+// root can raise again: a source raises the soft one by itself.
 void TooManyFiles(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
   Pool pool({1, 1, 1});
   rlimit old{};
   getrlimit(RLIMIT_NOFILE, &old);
   const std::size_t open = OpenFiles();
   const auto limit_to = [&](std::size_t more) {
-    const rlimit limit{.rlim_cur = open + more, .rlim_max = old.rlim_max};
+    const rlimit limit{.rlim_cur = open + more, .rlim_max = open + more};
     setrlimit(RLIMIT_NOFILE, &limit);
   };
   PerfSource source(PerfSyscalls::Real(), {.passes = {{cycles, instructions}}, .absent = {}});
