@@ -191,6 +191,7 @@ TEST(UselessOptionsTest, AreRefusedInOneLine) {
   for (const RefusedCommand& command : commands) {
     SCOPED_TRACE(command.message);
     ExpectRefused(command);
+    if (HasFailure()) return;  // (commands that are not refused may run long)
   }
 }
 
