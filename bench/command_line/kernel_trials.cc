@@ -65,7 +65,7 @@ constexpr const char* kGood = "good";
 constexpr const char* kNoTrial = "none";
 
 // Set by UseKnownTrialsOnly.
-bool only_known = false;
+bool use_only_known = false;
 
 // What a child found, in memory that both processes share.
 class SharedText {
@@ -298,7 +298,7 @@ std::string KernelTrials::WhyNot(const KernelRequest& request, Kernel& kernel, b
   return why;
 }
 
-void UseKnownTrialsOnly() { only_known = true; }
+void UseKnownTrialsOnly() { use_only_known = true; }
 
 namespace {
 
@@ -359,7 +359,7 @@ void TryKernelsOfLibraries() {
       return std::string();
     }
     const std::lock_guard lock(mutex);
-    return trials.WhyNot(request, kernel, only_known);
+    return trials.WhyNot(request, kernel, use_only_known);
   };
   const auto report = [](const KernelRequest& request, const std::string& reason) {
     const std::string line =

@@ -191,6 +191,7 @@ std::vector<CountReport> ReadGroups(const TopdownTable& table, const TopdownOpti
     return {ReadGroup(table, recorded, options.group, options.events)};
   }
   std::vector<CountReport> reports;
+  reports.reserve(groups.size());
   for (const std::string& group : groups) {
     reports.push_back(ReadGroup(table, recorded, group, options.events));
   }

@@ -29,8 +29,6 @@
 #include "harness/text/one_line.h"
 #include "harness/text/split_text.h"
 
-extern char** environ;
-
 namespace topdnn {
 
 namespace {
@@ -189,7 +187,9 @@ void PreloadedProgram::Start(int output) {
   words.push_back(nullptr);
   std::vector<std::string> texts;
   texts.reserve(variables_.size());
-  for (const auto& [name, value] : variables_) texts.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables_) {
+    texts.push_back(fmt::format("{}={}", name, value));
+  }
   std::vector<char*> entries;
   entries.reserve(texts.size() + 1);
   for (std::string& text : texts) entries.push_back(text.data());

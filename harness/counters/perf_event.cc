@@ -66,13 +66,13 @@ std::optional<ResolvedEvent> ResolveByLibpfm4(const std::string& name) {
 PerfSyscalls PerfSyscalls::Real() {
   return {.open =
               [](const perf_event_attr& attr, pid_t thread, int cpu, int group) {
-                const auto open = [&]() -> int {
+                const auto try_open = [&]() -> int {
                   const long fd =
                       syscall(SYS_perf_event_open, &attr, thread, cpu, group, PERF_FLAG_FD_CLOEXEC);
                   return fd < 0 ? -errno : static_cast<int>(fd);
                 };
-                const int fd = open();
-                return fd == -EMFILE && RaiseFileLimit() ? open() : fd;
+                const int fd = try_open();
+                return fd == -EMFILE && RaiseFileLimit() ? try_open() : fd;
               },
           .read =
               [](int fd, void* buffer, std::size_t bytes) {

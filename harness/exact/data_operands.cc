@@ -81,6 +81,7 @@ std::vector<OperandRecord> Merged(const std::vector<OperandRecord>& records) {
     all.rep_bytes += r.rep_bytes;
   }
   std::vector<OperandRecord> list;
+  list.reserve(merged.size());
   for (const auto& [address, record] : merged) list.push_back(record);
   return list;
 }

@@ -81,6 +81,7 @@ long RunTimedTeam(long a, TeamCall* call, long b, long d, long e, long f, long g
   using Start = long (*)(long, TeamCall*, long, long, long, long, long, long);
   const bool outermost = omp_get_level() == 0;
   const std::uint64_t start = team_clock();
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the address of code
   const long result = reinterpret_cast<Start>(call->entry)(a, call, b, d, e, f, g, h);
   if (!outermost) return result;
   const std::uint64_t ticks = team_clock() - start;
@@ -266,6 +267,7 @@ void NoteOtherThreads(Context* master, const std::map<int, std::uint64_t>& befor
   // Idle workers of libgomp spin. An empty team shows which threads these are.
   for (std::size_t r = 0; r < runtime_count && !others.empty(); ++r) {
     using Parallel = void (*)(void (*)(void*), void*, unsigned, unsigned);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the address of code
     reinterpret_cast<Parallel>(team_address[r * kTeams])(
         ShowThread, &others, static_cast<unsigned>(others.size()) + 1, 0);
   }

@@ -155,6 +155,7 @@ TranslationCost AddedTo(Action nothing, int threads) {
 // The width of the interval of R/T; 1 without one.
 double WidthOf(const std::vector<CoreRound>& rounds) {
   std::vector<double> ratios;
+  ratios.reserve(rounds.size());
   for (const CoreRound& round : rounds) {
     ratios.push_back(round.redirected_work / round.translated_work);
   }

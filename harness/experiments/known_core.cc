@@ -145,8 +145,8 @@ std::vector<MixResult> RunKnownCore(const std::vector<Cache>& caches,
     JudgeMix(results.back());
   };
   add("chain of multiply-adds", RunChain);
-  for (const auto& [name, bytes] : streams) {
-    add(name, [&name, bytes] { return RunStream(name, bytes); });
+  for (const auto& stream : streams) {
+    add(stream.first, [&stream] { return RunStream(stream.first, stream.second); });
   }
   return results;
 }

@@ -138,7 +138,7 @@ std::optional<Busy> BusyWatch::Since() {
   const auto cpus = static_cast<int>(cpus_.size());
   const double ticks = static_cast<double>(sysconf(_SC_CLK_TCK)) * kLeastSeconds * cpus;
   if (static_cast<double>(now->all - before_->all) < ticks) return std::nullopt;
-  const std::optional<Busy> busy = BusyBetween(*before_, *now, cpus, getpid());
+  std::optional<Busy> busy = BusyBetween(*before_, *now, cpus, getpid());
   before_ = std::move(now);
   return busy;
 }

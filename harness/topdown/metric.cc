@@ -198,11 +198,11 @@ std::map<std::string, double, std::less<>> WithoutSilentEvents(
 }  // namespace
 
 TopdownResult EvaluateTopdown(const TopdownTable& table,
-                              const std::map<std::string, double, std::less<>>& all, bool smt) {
+                              const std::map<std::string, double, std::less<>>& counts, bool smt) {
   std::optional<TopdownEvaluation> best;
   for (const TopdownPath& path : table.paths) {
-    const auto counts = WithoutSilentEvents(table, path, all, smt);
-    TopdownEvaluation evaluation(path, counts, smt, RefinedBy(table, path, counts, smt));
+    const auto counted = WithoutSilentEvents(table, path, counts, smt);
+    TopdownEvaluation evaluation(path, counted, smt, RefinedBy(table, path, counted, smt));
     // Prefers a path that gives any node, then the one that lacks the fewest events.
     const bool gives = evaluation.nodes_given() > 0;
     const bool best_gives = best && best->nodes_given() > 0;

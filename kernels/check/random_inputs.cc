@@ -59,6 +59,7 @@ std::vector<double> RealNumbers(const Operand& operand, const Interval& from, Ra
 Values RandomInputs(const Op& op, const Execution& execution, std::uint64_t seed) {
   Values values;
   Random random(seed);
+  const bool steps = op.kind() == "integer_steps";
   for (const Operand& operand : op.Operands(execution)) {
     if (operand.direction == Direction::kOut || operand.arg == Arg::kWorkspace) continue;
     const std::int64_t n = operand.shape.elements();
@@ -73,14 +74,12 @@ Values RandomInputs(const Op& op, const Execution& execution, std::uint64_t seed
       const auto most = static_cast<std::int64_t>(1 / UnitRoundoff(operand.type));
       const std::int64_t extent = std::min(gather->extents().extent, most);
       of_operand = WholeNumbers(n, random, -extent, 2 * extent);
-    } else if (op.kind() == "integer_steps") {
-      of_operand = WholeNumbers(n, random, -1000, 2001);
-    } else if (operand.type == DataType::kU8) {
+    } else if (operand.type == DataType::kU8 && !steps) {
       // 7 bits only: without VNNI the sum of two products has 16 bits and would saturate.
       of_operand = WholeNumbers(n, random, 0, 128);
-    } else if (operand.type == DataType::kS8) {
+    } else if (operand.type == DataType::kS8 && !steps) {
       of_operand = WholeNumbers(n, random, -64, 128);
-    } else if (operand.type == DataType::kS32 || operand.type == DataType::kS64) {
+    } else if (steps || operand.type == DataType::kS32 || operand.type == DataType::kS64) {
       of_operand = WholeNumbers(n, random, -1000, 2001);
     } else {
       of_operand = RealNumbers(operand, DomainOf(op, operand.arg), random);

@@ -15,6 +15,7 @@
 #include "kernels/kernel/native.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/variant.h"
+#include "kernels/library/onednn.h"
 #include "kernels/reorder/in_f32.h"
 
 namespace topdnn {

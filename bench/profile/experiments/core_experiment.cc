@@ -87,7 +87,7 @@ void AddTo(const std::vector<StageCore>& stages, int threads, const BoundsMachin
     if (!record.core_reason.empty()) continue;
     CoreJudgement judged =
         JudgeCore(stages[i].rounds, stages[i].counts, stages[i].cost, hertz * threads);
-    record.core_experiment = std::move(judged.result);
+    record.core_experiment = judged.result;
     record.core_reason = std::move(judged.reason);
   }
 }

@@ -15,6 +15,7 @@
 #include "bench/studies/malleable/width_requests.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/machine/thread_cpus.h"
+#include "harness/statistics/summary.h"
 #include "harness/text/errors.h"
 #include "harness/width/width_limits.h"
 

@@ -209,6 +209,7 @@ std::vector<std::string> ResultStore::Add(const std::string& path) const {
     if (!file.empty()) texts.emplace_back(JsonText(ReadSweepCase(path, file).json), file);
   }
   std::vector<std::string> ids;
+  ids.reserve(texts.size());
   for (const auto& [text, file] : texts) {
     ids.push_back(AddText(text, fmt::format("{}/{}", path, file)));
   }

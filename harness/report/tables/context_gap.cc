@@ -84,7 +84,7 @@ std::string ContextGapText(const Report& report, const Style& style) {
   AddRow("all reorders", "", reorders, table);
   ContextGap all = kernels;
   Add(reorders, all);
-  const std::string text =
+  std::string text =
       "\nwhat the network adds to each stage's time by itself\n\n" + table.Text(style);
   if (kernels.hot == 0) return text;  // every kernel FAILED its check
   const std::string sentence = fmt::format(

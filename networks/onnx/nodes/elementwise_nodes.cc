@@ -346,6 +346,7 @@ void CopyToWhole(const ModelTensor& part, int axis, std::int64_t start, const Sh
 // A concatenation with constants: the sum of all parts, each padded with zeros to the whole.
 void ConcatConstants(NodeImport& node, const std::vector<std::size_t>& parts) {
   std::vector<Shape> shapes;
+  shapes.reserve(parts.size());
   for (const std::size_t i : parts) {
     shapes.push_back(node.IsConstant(i) ? node.ConstantAt(i).shape : node.SourceAt(i).shape);
   }

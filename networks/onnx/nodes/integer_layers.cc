@@ -100,7 +100,7 @@ ImportedValue AddWholeNumbers(NodeImport& node, const ImportedValue& value) {
   return whole;
 }
 
-ImportedValue ForReaders(NodeImport& node, ImportedValue value) {
+ImportedValue ForReaders(NodeImport& node, const ImportedValue& value) {
   return IsReadByIntegerLayers(node) ? value : AddWholeNumbers(node, value);
 }
 

@@ -44,7 +44,7 @@ ImportedValue AddQuantizedReals(NodeImport& node, const ImportedValue& reals,
 // The integers as whole numbers, for a value that is kept in either way.
 ImportedValue AddWholeNumbers(NodeImport& node, const ImportedValue& value);
 // The value as the node's result: as whole numbers unless only layers of integers read it.
-ImportedValue ForReaders(NodeImport& node, ImportedValue value);
+ImportedValue ForReaders(NodeImport& node, const ImportedValue& value);
 
 // The scale and zero point of a value, both one constant.
 struct ValueQuantization {

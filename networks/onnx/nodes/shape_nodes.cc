@@ -41,7 +41,7 @@ void ProduceWithShape(NodeImport& node, Shape shape) {
   static_cast<void>(node.Elements(value));
   value.shape = std::move(shape);
   value.reshaped_by = NameOfNode(node.node(), node.index());
-  node.Produce(ForReaders(node, std::move(value)));
+  node.Produce(ForReaders(node, value));
 }
 
 std::vector<int> OrderOf(const NodeImport& node, int rank) {
@@ -193,7 +193,7 @@ void ImportTranspose(NodeImport& node) {
     const ValueId source = node.Plain(value);
     value.value = node.AddLayer(std::make_shared<TransposeOp>(from, order), {source});
     value.shape = shape;
-    node.Produce(ForReaders(node, std::move(value)));
+    node.Produce(ForReaders(node, value));
   }
 }
 

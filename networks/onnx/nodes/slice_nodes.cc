@@ -28,6 +28,7 @@ ImportedValue AddSlice(NodeImport& node, const ImportedValue& value, std::vector
   if (std::any_of(axes.begin(), axes.end(),
                   [](const SliceAxis& axis) { return axis.extent == 0; })) {
     std::vector<std::int64_t> extents;
+    extents.reserve(axes.size());
     for (const SliceAxis& axis : axes) extents.push_back(axis.extent);
     return {-1, Shape(std::move(extents)), {}, {}, value.type};
   }
