@@ -75,7 +75,7 @@ TraceRow MatmulRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 2, 3);
   const std::vector<std::string> types = TypesOf(choice, 3).types;
   const int rank = Rank(shapes[0]);
-  TraceRow row = RowWith(choice, Rank(shapes[0]));
+  TraceRow row = RowWith(choice, rank);
   row.problem = ShapesText(shapes);
   const std::string& bias = At(choice, "bia_dt");
   row.tensors = {TensorOf("src", types[0], At(choice, "stag"), rank),
@@ -128,9 +128,9 @@ TraceRow SoftmaxRow(const BenchdnnChoice& choice, std::string_view text) {
 
 TraceRow ReorderRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 1, 1);
-  TraceRow row = RowWith(choice, Rank(shapes[0]));
-  row.problem = ShapesText(shapes);
   const int rank = Rank(shapes[0]);
+  TraceRow row = RowWith(choice, rank);
+  row.problem = ShapesText(shapes);
   row.tensors = {
       TensorOf("src", ParseTypes(At(choice, "sdt"), 1).front(), At(choice, "stag"), rank),
       TensorOf("dst", ParseTypes(At(choice, "ddt"), 1).front(), At(choice, "dtag"), rank)};
@@ -142,9 +142,9 @@ TraceRow SumRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 1, 1);
   const std::vector<std::string> types = ParseTypes(At(choice, "sdt"), 0);
   const auto tags = TagsOf(At(choice, "stag"), types.size());
-  TraceRow row = RowWith(choice, Rank(shapes[0]));
-  row.problem = ShapesText(shapes);
   const int rank = Rank(shapes[0]);
+  TraceRow row = RowWith(choice, rank);
+  row.problem = ShapesText(shapes);
   for (std::size_t i = 0; i < types.size(); ++i) {
     row.tensors.push_back(TensorOf("src", types[i], tags[i], rank));
   }

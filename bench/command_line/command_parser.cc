@@ -180,8 +180,8 @@ void CommandParser::AddFlag(const std::string& name, bool& value, const std::str
 std::vector<std::string> CommandParser::GivenOptions() const {
   std::vector<std::string> given;
   for (const CLI::Option* const option : app_.get_options()) {
-    if (option->count() > 0 && !option->get_positional())
-      given.push_back("--" + option->get_lnames().front());
+    if (option->count() == 0 || option->get_positional()) continue;
+    given.push_back("--" + option->get_lnames().front());
   }
   return given;
 }

@@ -243,6 +243,7 @@ int RunLiveTrace(const TraceOptions& options) {
   const bool measures = !options.no_replay && !options.read_only && !options.repro;
   OpenedSources opened;
   const bool by_perf = options.counters == "perf" || options.counters == "auto";
+  // (without a measurement here, only the words of --counters and --metrics are checked)
   if (measures || by_perf) opened = OpenRowSources(options);
   const LiveEvents events = by_perf ? LiveEventsOf(options.metrics) : LiveEvents();
   const LiveProgram program = RunLiveCommand(options, events.events);

@@ -58,8 +58,8 @@ void AddInputOptions(CommandParser& parser, InputOptions& options) {
 
 void CheckInputOptions(const InputOptions& options) {
   CheckCount("--loaders", options.loaders, 1, kMostLoaders);
-  CheckCount("--prefetch", PrefetchOf(options), 0, kMostPrefetch);
   const int prefetch = PrefetchOf(options);
+  CheckCount("--prefetch", prefetch, 0, kMostPrefetch);
   if (prefetch > 0 && prefetch < options.loaders) {
     throw UsageError(fmt::format(
         "--loaders {}: of them, {} would work on {} batches ahead: give --prefetch {}, too",

@@ -375,10 +375,11 @@ void ConcatConstants(NodeImport& node, const std::vector<std::size_t>& parts) {
 // Tensors without elements, which exporters write for empty lists of axes, add nothing.
 void ImportConcat(NodeImport& node) {
   std::vector<std::size_t> parts;
+  std::vector<Shape> given;
   bool constants = false;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
-    const Shape shape = node.IsConstant(i) ? node.ConstantAt(i).shape : node.AnySourceAt(i).shape;
-    if (shape.elements() == 0) continue;
+    given.push_back(node.IsConstant(i) ? node.ConstantAt(i).shape : node.AnySourceAt(i).shape);
+    if (given.back().elements() == 0) continue;
     parts.push_back(i);
     constants |= node.IsConstant(i);
   }
@@ -387,10 +388,9 @@ void ImportConcat(NodeImport& node) {
     ImportedValue value = node.AnySourceAt(0);
     const int axis = AxisOf(node, value.shape, 1);
     std::vector<std::int64_t> extents = value.shape.extents();
-    for (std::size_t i = 1; i < node.inputs(); ++i) {
-      const Shape shape = node.IsConstant(i) ? node.ConstantAt(i).shape : node.AnySourceAt(i).shape;
-      if (shape.rank() == value.shape.rank()) {
-        extents[static_cast<std::size_t>(axis)] += shape[axis];
+    for (std::size_t i = 1; i < given.size(); ++i) {
+      if (given[i].rank() == value.shape.rank()) {
+        extents[static_cast<std::size_t>(axis)] += given[i][axis];
       }
     }
     value.shape = Shape(std::move(extents));
