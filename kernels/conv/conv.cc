@@ -229,7 +229,12 @@ std::shared_ptr<const Op> ParseConv(const ProblemWord& word) {
                         word.NumberOr("bound", 0.0F)};
   epilogue.narrow = word.Flag("narrow");
   for (const UnaryFunction& function : UnaryFunctions()) {
-    if (word.Flag(FlagOf(function))) epilogue.function = &function;
+    if (!word.Flag(FlagOf(function))) continue;
+    if (epilogue.function != nullptr) {
+      throw std::invalid_argument(
+          fmt::format("give one function, not {} and {}", epilogue.function->name, function.name));
+    }
+    epilogue.function = &function;
   }
   return std::make_shared<ConvOp>(e, epilogue);
 }

@@ -107,7 +107,7 @@ void ProblemWord::ParseFlag(std::string_view& rest) {
 }
 
 Shape ProblemWord::shape() const {
-  read_.emplace("x");
+  read_.emplace("shape");
   if (shape_.empty()) Refuse("missing shape, such as 8x64x56x56");
   return Shape(shape_);
 }
@@ -174,7 +174,7 @@ std::vector<std::int64_t> ProblemWord::WholeNumbers(std::string_view flag) const
 }
 
 void ProblemWord::CheckAllRead() const {
-  if (!shape_.empty() && !read_.contains("x")) {
+  if (!shape_.empty() && !read_.contains("shape")) {
     Refuse("unexpected shape, this operation has named extents");
   }
   for (const auto& [letter, value] : fields_) {

@@ -25,6 +25,10 @@ QuantizedLayerOp::QuantizedLayerOp(std::shared_ptr<const Op> layer, Requantizati
   if (conv != nullptr && conv->epilogue().sum) {
     throw std::invalid_argument("a quantized convolution adds its second source, not dst");
   }
+  if (conv != nullptr && conv->epilogue().function != nullptr) {
+    throw std::invalid_argument(fmt::format("a quantized convolution applies a ReLU alone, not {}",
+                                            conv->epilogue().function->name));
+  }
   if (!IsQuantizedType(r.src) || (r.sum && !IsQuantizedType(*r.sum)) ||
       (r.dst != DataType::kF32 && !IsQuantizedType(r.dst)) || (r.sum && r.dst == DataType::kF32)) {
     throw std::invalid_argument(fmt::format(

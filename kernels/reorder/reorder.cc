@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -34,21 +32,15 @@ namespace {
 // The type of "_fromf32": a flag "fromf" with the number 32. f32 without such a flag.
 DataType TypeOfFlag(const ProblemWord& word, std::string_view name) {
   std::optional<DataType> found;
-  bool given = false;
-  for (const DataType type : {DataType::kF32, DataType::kF64, DataType::kBF16, DataType::kF16,
-                              DataType::kS64, DataType::kS32, DataType::kS8, DataType::kU8}) {
-    const std::string_view text = NameOf(type);
-    const auto* const digits = std::find_if(text.begin(), text.end(), [](char c) {
-      return std::isdigit(static_cast<unsigned char>(c)) != 0;
-    });
-    const std::string letters(text.begin(), digits);
-    const int number = word.WholeNumberOr(std::string(name) + letters, 0);
-    given |= number != 0;
-    if (number == std::stoi(std::string(digits, text.end()))) found = type;
-  }
-  if (given && !found) {
-    throw std::invalid_argument(
-        fmt::format("reorder: '_{}' needs an element type, such as _{}f32", name, name));
+  for (const char* const letters : {"f", "bf", "s", "u"}) {
+    const std::string flag = fmt::format("{}{}", name, letters);
+    if (!word.Has(flag)) continue;
+    const auto type = ParseDataType(fmt::format("{}{}", letters, word.WholeNumberOr(flag, 0)));
+    if (found || !type) {
+      throw std::invalid_argument(
+          fmt::format("reorder: '_{}' needs an element type, such as _{}f32", name, name));
+    }
+    found = type;
   }
   return found.value_or(DataType::kF32);
 }

@@ -120,6 +120,17 @@ TEST(ProblemTest, AWholeNumberThatDoesNotFitItsTypeIsRefused) {
   }
 }
 
+// A part of a word that no parser uses would be measured as if it were not there.
+TEST(ProblemTest, APartThatWouldHaveNoEffectIsRefused) {
+  using ::testing::HasSubstr;
+  EXPECT_THAT(ErrorOf("dropout/64x16s7x9_ratio0.5"), HasSubstr("unknown field 'x'"));
+  EXPECT_THAT(ErrorOf("conv/c8h7k8r3_abs_exp"), HasSubstr("give one function, not abs and exp"));
+  EXPECT_THAT(ErrorOf("reorder/8x4_fromf32_froms8"), HasSubstr("'_from' needs an element type"));
+  EXPECT_THAT(ErrorOf("reorder/8x4_tou0"), HasSubstr("'_to' needs an element type"));
+  EXPECT_THAT(ErrorOf("quantized_conv/c8h7k8r3_hardswish"),
+              HasSubstr("applies a ReLU alone, not hard_swish"));
+}
+
 TEST(ProblemTest, ImpossibleExtentsAreRefusedWithTheirProblem) {
   using ::testing::HasSubstr;
   EXPECT_THAT(ErrorOf("conv/n1c3h4k8r5"), HasSubstr("kernel is larger"));
