@@ -88,12 +88,13 @@ const std::string& CpuRefusal() {
   return refusal;
 }
 
-// ISA of the kernels that OpenBLAS chose for this CPU, in the spelling of Kernel::isa(). Empty for
-// an unknown core name.
-std::string Isa() {
-  // Core names in OpenBLAS 0.3.21's tables, with the ISA of the widest kernels of each.
+}  // namespace
+
+std::string IsaOfCore(std::string_view core) {
+  // Core names in OpenBLAS's tables (driver/others/dynamic.c and dynamic_arm64.c), with the ISA of
+  // the widest kernels of each.
   static constexpr std::pair<std::string_view, const char*> kCores[] = {
-      {"SkylakeX", "avx512"}, {"Cooperlake", "avx512"}, {"Sapphirerapids", "avx512"},
+      {"SkylakeX", "avx512"}, {"Cooperlake", "avx512"}, {"SapphireRapids", "avx512"},
       {"Haswell", "avx2"},    {"Zen", "avx2"},          {"Excavator", "avx2"},
       {"Sandybridge", "avx"}, {"Bulldozer", "avx"},     {"Piledriver", "avx"},
       {"Steamroller", "avx"}, {"Nehalem", "sse41"},     {"Penryn", "sse41"},
@@ -101,14 +102,11 @@ std::string Isa() {
       {"cortexa57", "neon"},  {"cortexa72", "neon"},    {"neoversen1", "neon"},
       {"neoversev1", "sve"},  {"armv8sve", "sve"},      {"a64fx", "sve"},
   };
-  const std::string_view core = openblas_get_corename();
   for (const auto& [name, isa] : kCores) {
     if (name == core) return isa;
   }
   return "";
 }
-
-}  // namespace
 
 std::string RefusalOf(const KernelRequest& request) {
   if (request.execution.type != DataType::kF32) {
@@ -141,6 +139,6 @@ std::string OldCodeDoubt() {
 
 OpenBlasKernel::OpenBlasKernel(const KernelRequest& request, std::string_view algorithm)
     : BoundKernel(request, fmt::format("{}:openblas_{}", algorithm, openblas_get_corename()),
-                  Isa()) {}
+                  IsaOfCore(openblas_get_corename())) {}
 
 }  // namespace topdnn::openblas

@@ -28,6 +28,10 @@ std::string OldCodeDoubt();
 // WidestVectorIsa() (kernels/simd/vector_isa.h).
 std::string OldCodeDoubt(std::string_view core, bool chosen_by_user, std::string_view widest);
 
+// ISA of the kernels that OpenBLAS has for a core, in the spelling of Kernel::isa(). Empty for an
+// unknown name.
+std::string IsaOfCore(std::string_view core);
+
 class OpenBlasKernel : public BoundKernel {
  protected:
   // The implementation is "ALGORITHM:openblas_SkylakeX": the code that OpenBLAS chose for this CPU.

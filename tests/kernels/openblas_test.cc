@@ -15,6 +15,15 @@ TEST(OpenBlasTest, OldCodeForANewCpuIsADoubtWithTheFix) {
               HasSubstr("OPENBLAS_CORETYPE=Haswell"));
 }
 
+// The names are spelled as openblas_get_corename() spells them.
+TEST(OpenBlasTest, CoresHaveTheIsaOfTheirKernels) {
+  for (const char* core : {"SkylakeX", "Cooperlake", "SapphireRapids"}) {
+    EXPECT_EQ(openblas::IsaOfCore(core), "avx512") << core;
+  }
+  EXPECT_EQ(openblas::IsaOfCore("Haswell"), "avx2");
+  EXPECT_EQ(openblas::IsaOfCore("Unknown"), "");
+}
+
 TEST(OpenBlasTest, OldCodeThatTheUserOrTheCpuWantsIsNoDoubt) {
   EXPECT_EQ(openblas::OldCodeDoubt("Prescott", true, "avx512"), "");
   EXPECT_EQ(openblas::OldCodeDoubt("Prescott", false, ""), "");
