@@ -107,12 +107,13 @@ InterpolateOp::InterpolateOp(Shape src, Shape dst, std::vector<double> scales,
   const bool positive = std::all_of(scales_.begin(), scales_.end(), [](double scale) {
     return std::isfinite(scale) && scale >= 1e-9;  // coordinates fit 64 bits
   });
-  if (src_.rank() != dst_.rank() || scales_.size() != static_cast<std::size_t>(src_.rank()) ||
-      !positive || !std::isfinite(settings_.cubic_a)) {
-    throw std::invalid_argument(
-        fmt::format("interpolation of {} to {} by scales of [{}]: it needs one positive scale for "
-                    "each dimension, and a finite coefficient",
-                    src_.ToString(), dst_.ToString(), fmt::join(scales_, ", ")));
+  if (src_.rank() == 0 || src_.rank() != dst_.rank() ||
+      scales_.size() != static_cast<std::size_t>(src_.rank()) || !positive ||
+      !std::isfinite(settings_.cubic_a)) {
+    throw std::invalid_argument(fmt::format(
+        "interpolation of {} to {} by scales of [{}]: it needs a dimension, one positive "
+        "scale for each, and a finite coefficient",
+        src_.ToString(), dst_.ToString(), fmt::join(scales_, ", ")));
   }
   CheckWork("interpolation", {dst_.elements(), Taps()});
 }

@@ -57,8 +57,8 @@ struct AxisWeights {
 class InterpolateOp : public Op {
  public:
   // One scale for each dimension. A dimension whose extent and scale do not change is copied.
-  // Throws std::invalid_argument for extents below 1, shapes of different ranks, and scales that
-  // are not positive numbers.
+  // Throws std::invalid_argument for extents below 1, scalars, shapes of different ranks, and
+  // scales that are not positive numbers.
   InterpolateOp(Shape src, Shape dst, std::vector<double> scales, InterpolateSettings settings);
 
   const Shape& src_shape() const { return src_; }

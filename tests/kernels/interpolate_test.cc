@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ TEST(InterpolateOpTest, ProblemsAreReadBackAndImpossibleOnesAreRefused) {
         "linear5_to7_scale1.4_half_floor", "linear5_to7_scale1.4_half_a0.5"}) {
     EXPECT_THROW(ParseProblem(std::string("interpolate/") + wrong), ProblemError) << wrong;
   }
+  EXPECT_THROW(InterpolateOp(Shape{}, Shape{}, {}, {}), std::invalid_argument);  // a scalar
 }
 
 TEST(InterpolateReferenceTest, KnownValues) {
