@@ -80,7 +80,9 @@ class ReduceOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Forward: the FLOPs of its definition. Backward: one division per element of dst for a mean.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
+  // A maximum or minimum is one of the elements.
   std::int64_t AccumulationLength(Pass pass) const override {
+    if (algorithm_ == ReduceAlgorithm::kMax || algorithm_ == ReduceAlgorithm::kMin) return 0;
     return pass == Pass::kForward ? count() : 1;
   }
 

@@ -86,6 +86,12 @@ std::int64_t SliceOp::SourceOf(int d, std::int64_t i) const {
   return -1;
 }
 
+bool SliceOp::Repeats() const {
+  return (border_ != SliceBorder::kNone && border_ != SliceBorder::kFill) ||
+         std::any_of(axes_.begin(), axes_.end(),
+                     [](const SliceAxis& axis) { return axis.step == 0 && axis.extent > 1; });
+}
+
 std::string SliceOp::Problem() const {
   std::vector<std::int64_t> starts, steps;
   for (const SliceAxis& axis : axes_) {

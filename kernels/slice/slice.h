@@ -47,11 +47,15 @@ class SliceOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Forward: no arithmetic. Backward: one addition per element of diff_dst.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
+  // Without repetitions, an element is selected once at most.
   std::int64_t AccumulationLength(Pass pass) const override {
-    return pass == Pass::kForward ? 0 : dst_.elements();
+    return pass == Pass::kForward || !Repeats() ? 0 : dst_.elements();
   }
 
  private:
+  // Whether several indices of the result may select the same one of the source.
+  bool Repeats() const;
+
   Shape src_;
   std::vector<SliceAxis> axes_;
   SliceBorder border_;
