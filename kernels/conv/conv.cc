@@ -75,6 +75,10 @@ ConvOp::ConvOp(const ConvExtents& extents, ConvEpilogue epilogue)
     throw std::invalid_argument(
         fmt::format("convolution with a ReLU and {}: give one of them", epilogue_.function->name));
   }
+  const ConvExtents& e = extents_;
+  unread_ = src_shape().elements() -
+            e.n * e.c * ElementsRead(e.h, e.oh(), e.r, e.stride_h, e.pad_top, e.dilation_h) *
+                ElementsRead(e.w, e.ow(), e.s, e.stride_w, e.pad_left, e.dilation_w);
 }
 
 std::string ConvOp::Problem() const {
@@ -109,7 +113,7 @@ std::vector<Operand> ConvOp::Operands(const Execution& execution) const {
   std::vector<Operand> operands;
   switch (execution.pass) {
     case Pass::kForward:
-      operands = {{Arg::kSrc, Direction::kIn, src_shape(), types.src},
+      operands = {{Arg::kSrc, Direction::kIn, src_shape(), types.src, unread_},
                   {Arg::kWeights, Direction::kIn, weights_shape(), types.weights}};
       if (epilogue_.bias) operands.push_back({Arg::kBias, Direction::kIn, bias, types.parameter});
       operands.push_back(
@@ -121,7 +125,7 @@ std::vector<Operand> ConvOp::Operands(const Execution& execution) const {
                   {Arg::kDiffSrc, Direction::kOut, src_shape(), types.src}};
       break;
     case Pass::kBackwardWeights:
-      operands = {{Arg::kSrc, Direction::kIn, src_shape(), types.src},
+      operands = {{Arg::kSrc, Direction::kIn, src_shape(), types.src, unread_},
                   {Arg::kDiffDst, Direction::kIn, dst_shape(), types.dst},
                   {Arg::kDiffWeights, Direction::kOut, weights_shape(), types.parameter}};
       if (epilogue_.bias)

@@ -119,6 +119,7 @@ class ConvOp : public Op {
 
   ConvExtents extents_;
   ConvEpilogue epilogue_;
+  std::int64_t unread_ = 0;  // elements of src outside all windows
 };
 
 // Why a backend (`whose` in the message) that applies no function but a ReLU cannot compute this;

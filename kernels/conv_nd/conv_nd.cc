@@ -69,6 +69,9 @@ ConvNdOp::ConvNdOp(ConvNdExtents extents) : extents_(std::move(extents)) {
   CheckExtents(kName, weights_shape());
   CheckExtents(kName, dst_shape());
   CheckWork(kName, {dst_shape().elements(), e.c / e.groups, Taps(e.axes)});
+  unread_ = src_shape().elements() - e.n * e.c * ProductOf(e.axes, [](const SpatialAxis& axis) {
+                                       return axis.ElementsReadBy(axis.outputs());
+                                     });
 }
 
 Shape ConvNdOp::src_shape() const {
@@ -96,7 +99,7 @@ std::vector<Operand> ConvNdOp::Operands(const Execution& execution) const {
   if (!types.has_gradients) return {};  // int8
   switch (execution.pass) {
     case Pass::kForward:
-      return {{Arg::kSrc, Direction::kIn, src_shape(), types.src},
+      return {{Arg::kSrc, Direction::kIn, src_shape(), types.src, unread_},
               {Arg::kWeights, Direction::kIn, weights_shape(), types.weights},
               {Arg::kDst, Direction::kOut, dst_shape(), types.dst}};
     case Pass::kBackwardData:
@@ -104,7 +107,7 @@ std::vector<Operand> ConvNdOp::Operands(const Execution& execution) const {
               {Arg::kWeights, Direction::kIn, weights_shape(), types.weights},
               {Arg::kDiffSrc, Direction::kOut, src_shape(), types.src}};
     case Pass::kBackwardWeights:
-      return {{Arg::kSrc, Direction::kIn, src_shape(), types.src},
+      return {{Arg::kSrc, Direction::kIn, src_shape(), types.src, unread_},
               {Arg::kDiffDst, Direction::kIn, dst_shape(), types.dst},
               {Arg::kDiffWeights, Direction::kOut, weights_shape(), types.parameter}};
   }

@@ -49,6 +49,7 @@ class ConvNdOp : public Op {
 
  private:
   ConvNdExtents extents_;
+  std::int64_t unread_ = 0;  // elements of src outside all windows
 };
 
 }  // namespace topdnn

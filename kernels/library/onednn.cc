@@ -248,7 +248,8 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
         {operand.arg,
          operand.direction,
          {shape, operand.desc.is_zero() ? declared.value().type : ToDataType(TypeOf(operand.desc)),
-          operand.layout ? *operand.layout : own}});
+          operand.layout ? *operand.layout : own},
+         declared ? declared->unread : 0});
   }
 }
 

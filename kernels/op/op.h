@@ -85,7 +85,9 @@ struct Operand {
   Direction direction;
   Shape shape;
   DataType type;
-  std::int64_t unread = 0;  // elements of a source that the result does not depend on (a slice)
+  // Elements of a source that the result does not depend on: those outside of a slice, or outside
+  // all windows of a convolution with strides.
+  std::int64_t unread = 0;
 };
 
 // A trained parameter of an operation.

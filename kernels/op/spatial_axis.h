@@ -30,6 +30,10 @@ struct SpatialAxis {
   // Where the window of output `o` starts, possibly in the padding.
   std::int64_t Start(std::int64_t o) const { return o * stride - pad_before; }
 
+  // Number of elements of the image that so many windows read.
+  std::int64_t ElementsReadBy(std::int64_t windows) const {
+    return ElementsRead(extent, windows, kernel, stride, pad_before, dilation);
+  }
   bool operator==(const SpatialAxis&) const = default;
 };
 

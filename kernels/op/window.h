@@ -47,6 +47,16 @@ inline std::int64_t TapsInside(std::int64_t input, std::int64_t outputs, std::in
   return taps;
 }
 
+// Number of elements of the image that windows read: all but the gaps between windows and what
+// follows the last one. With a dilation it may be too large, because two taps may read the same.
+inline std::int64_t ElementsRead(std::int64_t input, std::int64_t outputs, std::int64_t kernel,
+                                 std::int64_t stride, std::int64_t pad_before,
+                                 std::int64_t dilation = 1) {
+  const std::int64_t end = (outputs - 1) * stride - pad_before + (kernel - 1) * dilation + 1;
+  return std::min({input, std::max<std::int64_t>(end, 0),
+                   TapsInside(input, outputs, kernel, stride, pad_before, dilation)});
+}
+
 // The part of an axis that one dense window covers.
 struct AxisWindow {
   std::int64_t first, end;  // elements of the image

@@ -67,6 +67,10 @@ std::int64_t PoolExtents::ow() const {
 PoolOp::PoolOp(PoolAlgorithm algorithm, const PoolExtents& extents)
     : algorithm_(algorithm), extents_(extents) {
   Check(extents_);
+  const PoolExtents& e = extents_;
+  unread_ = src_shape().elements() - e.n * e.c *
+                                         ElementsRead(e.h, e.oh(), e.r, e.stride_h, e.pad_top) *
+                                         ElementsRead(e.w, e.ow(), e.s, e.stride_w, e.pad_left);
 }
 
 std::string PoolOp::Problem() const {
@@ -84,7 +88,7 @@ std::vector<Operand> PoolOp::Operands(const Execution& execution) const {
   std::vector<Operand> operands;
   switch (execution.pass) {
     case Pass::kForward:
-      operands = {{Arg::kSrc, Direction::kIn, src_shape(), type},
+      operands = {{Arg::kSrc, Direction::kIn, src_shape(), type, unread_},
                   {Arg::kDst, Direction::kOut, dst_shape(), type}};
       if (workspace && execution.training) {
         operands.push_back({Arg::kWorkspace, Direction::kOut, dst_shape(), DataType::kS32});
@@ -92,7 +96,7 @@ std::vector<Operand> PoolOp::Operands(const Execution& execution) const {
       break;
     case Pass::kBackwardData:
       if (max && execution.recomputes) {
-        operands.push_back({Arg::kSrc, Direction::kIn, src_shape(), type});
+        operands.push_back({Arg::kSrc, Direction::kIn, src_shape(), type, unread_});
       }
       operands.push_back({Arg::kDiffDst, Direction::kIn, dst_shape(), type});
       if (workspace) {

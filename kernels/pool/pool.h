@@ -64,8 +64,8 @@ class PoolOp : public Op {
   // No multiply-accumulates. Forward: one comparison (a MAX instruction, which FLOP counters count)
   // or one addition per element of every window, and one division per average. Backward: for a
   // maximum, one addition per output, and when it recomputes also forward's comparisons; for an
-  // average, one addition per element of every window and one division per output. Only elements
-  // inside the image count.
+  // average, one addition per element of every window and one division per output. FLOPs without
+  // padding count only elements inside the image.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   SourceUse source_use() const override {
     return algorithm_ == PoolAlgorithm::kMax ? SourceUse::kMaximum : SourceUse::kOther;
@@ -79,6 +79,7 @@ class PoolOp : public Op {
  private:
   PoolAlgorithm algorithm_;
   PoolExtents extents_;
+  std::int64_t unread_ = 0;  // elements of src outside all windows
 };
 
 }  // namespace topdnn

@@ -80,6 +80,11 @@ PoolNdOp::PoolNdOp(PoolNdAlgorithm algorithm, PoolNdExtents extents)
     taps *= axis.kernel;
   }
   CheckWork(kName, {dst_shape().elements(), taps});
+  std::int64_t read = extents_.n * extents_.c;
+  for (const SpatialAxis& axis : extents_.axes) {
+    read *= axis.ElementsReadBy(PooledExtent(axis, extents_.ceil_mode));
+  }
+  unread_ = src_shape().elements() - read;
 }
 
 Shape PoolNdOp::src_shape() const {
@@ -103,7 +108,9 @@ std::string PoolNdOp::Problem() const {
 
 std::vector<Operand> PoolNdOp::Operands(const Execution& execution) const {
   if (execution.pass != Pass::kForward || !TypesOf(execution).has_gradients) return {};
-  return UnaryOperands(execution, src_shape(), dst_shape());
+  std::vector<Operand> operands = UnaryOperands(execution, src_shape(), dst_shape());
+  operands.front().unread = unread_;
+  return operands;
 }
 
 Arithmetic PoolNdOp::ArithmeticOf(const Execution& execution) const {

@@ -70,6 +70,7 @@ class PoolNdOp : public Op {
  private:
   PoolNdAlgorithm algorithm_;
   PoolNdExtents extents_;
+  std::int64_t unread_ = 0;  // elements of src outside all windows
 };
 
 }  // namespace topdnn

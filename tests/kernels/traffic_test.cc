@@ -81,6 +81,34 @@ TEST(SliceTrafficTest, OnlyTheSelectedElementsMove) {
   EXPECT_EQ(bytes_of("slice/2x3_start-1x-1_step1x1_extent4x5_fill0"), 4 * (6 + 20));
 }
 
+// A convolution of single pixels with strides of 2 reads a quarter of 2x64x56x56 = 401,408
+// elements; its gradient by the source writes all of them. 64 * 128 weights, 2x128x28x28 = 200,704
+// results.
+TEST(WindowTrafficTest, ElementsOutsideAllWindowsDoNotMove) {
+  const auto conv = ParseProblem("conv/n2c64h56w56k128r1s1u2v2p0q0");
+  for (const char* backend : {"reference", "onednn", "openblas", "eigen"}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardWeights}) {
+      EXPECT_EQ(BytesOf(backend, conv, {pass}), 4 * (100'352 + 8'192 + 200'704)) << backend;
+    }
+    EXPECT_EQ(BytesOf(backend, conv, {Pass::kBackwardData}), 4 * (401'408 + 8'192 + 200'704));
+  }
+  const auto bytes_of = [](const char* problem) {
+    return ParseProblem(problem)->WorkIn({Pass::kForward, false}).bytes;
+  };
+  // Rows -1 to 1 and 3 to 5 of 5: four of them are in the image.
+  EXPECT_EQ(bytes_of("conv/c1h5w5k1r3s3u4v4p1q1"), 4 * (16 + 9 + 4));
+  // Rows 0, 1, 3 and 4 of 7, and all columns.
+  EXPECT_EQ(bytes_of("pool/maxn1c2h7w8r2s2u3v2p0q0"), 4 * (2 * 4 * 8 + 2 * 2 * 4));
+  EXPECT_EQ(bytes_of("conv_nd/1x2x5_to3_groups1_kernel1_stride2_dilation1_before0_after0"),
+            4 * (2 * 3 + 6 + 3 * 3));
+  // The last of 7 elements is not in a window.
+  EXPECT_EQ(bytes_of("pool_nd/max1x2x7_kernel2_stride2_dilation1_before0_after0"),
+            4 * (2 * 6 + 2 * 3));
+  // Elements 0, 3, 2, 5, 4 and 7 of 8.
+  EXPECT_EQ(bytes_of("conv_nd/1x1x8_to1_groups1_kernel2_stride2_dilation3_before0_after0"),
+            4 * (6 + 2 + 3));
+}
+
 // At most a row of src for each index, and each row once.
 TEST(GatherTrafficTest, OnlyTheGatheredRowsMove) {
   const auto few = ParseProblem("gather/8x1000x64_count5");
