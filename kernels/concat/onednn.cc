@@ -4,7 +4,9 @@
 #include "kernels/library/onednn.h"
 
 #include <algorithm>
-#include <span>
+#include <map>
+#include <memory>
+#include <vector>
 
 #include "kernels/concat/concat.h"
 #include "kernels/kernel/registry.h"
@@ -35,66 +37,38 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const ConcatOp& op) {
 class ConcatBackward : public Kernel {
  public:
   // Throws dnnl::error when a part begins or ends inside a block of the layout.
-  ConcatBackward(const KernelRequest& request, const ConcatOp& op)
-      : threads_(request.threads), stream_(onednn::Engine()) {
+  ConcatBackward(const KernelRequest& request, const ConcatOp& op) {
     const Layout other = FirstSettledLayout(request, op.dst_shape().rank());
     const dnnl::memory::desc whole = onednn::DescOf(request, Arg::kDiffDst, other);
-    operands_.push_back({Arg::kDiffDst,
-                         Direction::kIn,
-                         {op.dst_shape(), request.execution.type, onednn::ToLayout(whole)}});
     for (int i = 0; i < static_cast<int>(op.sources().size()); ++i) {
       const Shape& shape = op.sources()[static_cast<std::size_t>(i)];
       dnnl::memory::dims offsets(static_cast<std::size_t>(shape.rank()), 0);
       offsets[static_cast<std::size_t>(op.axis())] = op.OffsetOf(i);
-      const dnnl::memory::desc part = whole.submemory_desc(onednn::Dims(shape), offsets);
-      const dnnl::memory::desc result = onednn::DescOf(request, IndexedDiffSrc(i), other);
-      descs_.emplace_back(onednn::Engine(), part, onednn::Engine(), result, onednn::Attributes());
-      scratch_bytes_ = std::max(scratch_bytes_, descs_.back().scratchpad_desc().get_size());
-      operands_.push_back({IndexedDiffSrc(i),
-                           Direction::kOut,
-                           {shape, request.execution.type, onednn::ToLayout(result)}});
+      const dnnl::reorder::primitive_desc pd(
+          onednn::Engine(), whole.submemory_desc(onednn::Dims(shape), offsets), onednn::Engine(),
+          onednn::DescOf(request, IndexedDiffSrc(i), other), onednn::Attributes());
+      parts_.push_back(onednn::MakePrimitiveKernel<dnnl::reorder>(
+          request, pd,
+          {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_FROM, pd.src_desc(), onednn::ToLayout(whole)},
+           {IndexedDiffSrc(i), Direction::kOut, DNNL_ARG_TO, pd.dst_desc()}}));
+      const Kernel& part = *parts_.back();
+      run_scratch_bytes_ = std::max(run_scratch_bytes_, part.run_scratch_bytes());
+      if (operands_.empty()) operands_.push_back(part.operands().front());
+      operands_.push_back(part.operands().back());
     }
-    implementation_ = descs_.front().impl_info_str();
-    isa_ = onednn::IsaOf(implementation_);
+    implementation_ = parts_.front()->implementation();
+    isa_ = parts_.front()->isa();
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
-    if (primitives_.empty()) {
-      const ThreadWidth width(threads_);
-      primitives_.assign(descs_.begin(), descs_.end());
-      scratchpad_ = AlignedMemory(scratch_bytes_);
-    }
-    memories_.clear();
-    arguments_.clear();
-    const auto bind = [this](int arg, const dnnl::memory::desc& desc, void* data) {
-      memories_.emplace_back(desc, onednn::Engine(), data);
-      arguments_.push_back({arg, memories_.back().get()});
-    };
-    for (int i = 0; i < static_cast<int>(descs_.size()); ++i) {
-      const auto& pd = descs_[static_cast<std::size_t>(i)];
-      bind(DNNL_ARG_FROM, pd.src_desc(), memory.at(Arg::kDiffDst));
-      bind(DNNL_ARG_TO, pd.dst_desc(), memory.at(IndexedDiffSrc(i)));
-      bind(DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), scratchpad_.data());
-    }
+    for (const auto& part : parts_) part->Prepare(memory);
   }
-
   void Run() noexcept override {
-    for (std::size_t i = 0; i < primitives_.size(); ++i) {
-      onednn::Execute(primitives_[i], stream_,
-                      std::span(arguments_).subspan(i * kArguments, kArguments));
-    }
+    for (const auto& part : parts_) part->Run();
   }
 
  private:
-  static constexpr std::size_t kArguments = 3;  // from, to, scratchpad
-
-  int threads_;
-  dnnl::stream stream_;
-  std::vector<dnnl::reorder::primitive_desc> descs_;
-  std::vector<dnnl::reorder> primitives_;
-  AlignedMemory scratchpad_;
-  std::vector<dnnl::memory> memories_;
-  std::vector<dnnl_exec_arg_t> arguments_;  // kArguments per primitive
+  std::vector<std::unique_ptr<Kernel>> parts_;
 };
 
 KernelOrRefusal MakeOneDnnConcat(const KernelRequest& request) {

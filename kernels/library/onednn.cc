@@ -243,12 +243,14 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
     const Shape shape = declared ? declared->shape : ShapeOf(operand.desc);
     // A tensor of another rank (a broadcast bias) holds the operation's operand in row-major order.
     const bool same_rank = Dims(shape).size() == DimsOf(operand.desc).size();
-    const Layout own = same_rank ? ToLayout(operand.desc) : Layout::Plain(shape.rank());
+    const auto own = [&] {
+      return same_rank ? ToLayout(operand.desc) : Layout::Plain(shape.rank());
+    };
     operands_.push_back(
         {operand.arg,
          operand.direction,
          {shape, operand.desc.is_zero() ? declared.value().type : ToDataType(TypeOf(operand.desc)),
-          operand.layout ? *operand.layout : own},
+          operand.layout ? *operand.layout : own()},
          declared ? declared->unread : 0});
   }
 }

@@ -4,6 +4,7 @@
 #include "kernels/library/onednn.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -17,82 +18,60 @@ namespace topdnn {
 
 namespace {
 
-// Forward: from the part of src to dst. Backward: zeros, then from diff_dst to the part of
-// diff_src.
-class OneDnnSlice : public Kernel {
+// Backward: zeros, then a reorder from diff_dst to the part of diff_src.
+class SliceGradient : public onednn::PrimitiveKernel {
  public:
-  // Throws dnnl::error when the part begins or ends inside a block of the layout.
-  OneDnnSlice(const KernelRequest& request, const SliceOp& op)
-      : forward_(request.execution.pass == Pass::kForward),
-        threads_(request.threads),
-        stream_(onednn::Engine()),
-        whole_(forward_ ? Arg::kSrc : Arg::kDiffSrc),
-        part_(forward_ ? Arg::kDst : Arg::kDiffDst) {
-    const DataType type = request.execution.type;
-    const Layout layout = FirstSettledLayout(request, op.src_shape().rank());
-    const dnnl::memory::desc whole = onednn::DescOf(request, whole_, layout);
-    const dnnl::memory::desc part = onednn::DescOf(request, part_, layout);
-    dnnl::memory::dims starts;
-    for (const SliceAxis& axis : op.axes()) starts.push_back(axis.start);
-    const dnnl::memory::desc inside = whole.submemory_desc(onednn::Dims(op.dst_shape()), starts);
-    desc_ = {onednn::Engine(), forward_ ? inside : part, onednn::Engine(), forward_ ? part : inside,
-             onednn::Attributes()};
-    bytes_ = whole.get_size();
-    const Direction of_whole = forward_ ? Direction::kIn : Direction::kOut;
-    const Direction of_part = forward_ ? Direction::kOut : Direction::kIn;
-    operands_ = {{whole_, of_whole, {op.src_shape(), type, onednn::ToLayout(whole)}},
-                 {part_, of_part, {op.dst_shape(), type, onednn::ToLayout(part)}}};
-    if (!forward_) std::swap(operands_[0], operands_[1]);
-    operands_[0].unread = op.Operands(request.execution)[0].unread;
-    scratch_bytes_ = desc_.scratchpad_desc().get_size();
-    implementation_ = desc_.impl_info_str();
-    isa_ = onednn::IsaOf(implementation_);
-  }
+  using PrimitiveKernel::PrimitiveKernel;
 
   void Prepare(const std::map<Arg, void*>& memory) override {
-    if (!scratchpad_.data()) {
-      const ThreadWidth width(threads_);
-      primitive_ = dnnl::reorder(desc_);
-      scratchpad_ = AlignedMemory(std::max<std::size_t>(scratch_bytes_, 1));
-    }
-    whole_data_ = memory.at(whole_);
-    memories_.clear();
-    arguments_.clear();
-    const auto bind = [this](int arg, const dnnl::memory::desc& desc, void* data) {
-      memories_.emplace_back(desc, onednn::Engine(), data);
-      arguments_.push_back({arg, memories_.back().get()});
-    };
-    bind(DNNL_ARG_FROM, desc_.src_desc(), memory.at(forward_ ? whole_ : part_));
-    bind(DNNL_ARG_TO, desc_.dst_desc(), memory.at(forward_ ? part_ : whole_));
-    bind(DNNL_ARG_SCRATCHPAD, desc_.scratchpad_desc(), scratchpad_.data());
+    PrimitiveKernel::Prepare(memory);
+    whole_ = static_cast<std::byte*>(memory.at(Arg::kDiffSrc));
+    bytes_ = Find(Arg::kDiffSrc)->desc.bytes();
   }
 
   void Run() noexcept override {
-    if (!forward_) Clear();
-    onednn::Execute(primitive_, stream_, arguments_);
-  }
-
- private:
-  void Clear() const {
     constexpr std::size_t kPiece = 4096;
 #pragma omp parallel for if (bytes_ >= kMinParallelElements * sizeof(float))
     for (std::size_t at = 0; at < bytes_; at += kPiece) {
-      std::memset(static_cast<std::byte*>(whole_data_) + at, 0, std::min(kPiece, bytes_ - at));
+      std::memset(whole_ + at, 0, std::min(kPiece, bytes_ - at));
     }
+    PrimitiveKernel::Run();
   }
 
-  const bool forward_;
-  const int threads_;
-  dnnl::stream stream_;
-  const Arg whole_, part_;
+ private:
+  std::byte* whole_ = nullptr;
   std::size_t bytes_ = 0;
-  dnnl::reorder::primitive_desc desc_;
-  dnnl::reorder primitive_;
-  AlignedMemory scratchpad_;
-  void* whole_data_ = nullptr;
-  std::vector<dnnl::memory> memories_;
-  std::vector<dnnl_exec_arg_t> arguments_;
 };
+
+// Throws dnnl::error when the part begins or ends inside a block of the layout.
+std::unique_ptr<Kernel> MakeReorder(const KernelRequest& request, const SliceOp& op) {
+  const bool forward = request.execution.pass == Pass::kForward;
+  const Arg whole_arg = forward ? Arg::kSrc : Arg::kDiffSrc;
+  const Arg part_arg = forward ? Arg::kDst : Arg::kDiffDst;
+  const Layout layout = FirstSettledLayout(request, op.src_shape().rank());
+  const dnnl::memory::desc whole = onednn::DescOf(request, whole_arg, layout);
+  const dnnl::memory::desc part = onednn::DescOf(request, part_arg, layout);
+  dnnl::memory::dims starts;
+  for (const SliceAxis& axis : op.axes()) starts.push_back(axis.start);
+  const dnnl::memory::desc inside = whole.submemory_desc(onednn::Dims(op.dst_shape()), starts);
+  const Layout of_whole = onednn::ToLayout(whole);
+  if (forward) {
+    const dnnl::reorder::primitive_desc pd(onednn::Engine(), inside, onednn::Engine(), part,
+                                           onednn::Attributes());
+    return onednn::MakePrimitiveKernel<dnnl::reorder>(
+        request, pd,
+        {{whole_arg, Direction::kIn, DNNL_ARG_FROM, pd.src_desc(), of_whole},
+         {part_arg, Direction::kOut, DNNL_ARG_TO, pd.dst_desc()}});
+  }
+  const dnnl::reorder::primitive_desc pd(onednn::Engine(), part, onednn::Engine(), inside,
+                                         onednn::Attributes());
+  return std::make_unique<SliceGradient>(
+      request, pd.impl_info_str(), pd.scratchpad_desc(),
+      std::vector<onednn::PrimitiveOperand>{
+          {part_arg, Direction::kIn, DNNL_ARG_FROM, pd.src_desc()},
+          {whole_arg, Direction::kOut, DNNL_ARG_TO, pd.dst_desc(), of_whole}},
+      [pd]() -> dnnl::primitive { return dnnl::reorder(pd); });
+}
 
 KernelOrRefusal MakeOneDnnSlice(const KernelRequest& request) {
   const auto& op = dynamic_cast<const SliceOp&>(*request.op);
@@ -101,8 +80,7 @@ KernelOrRefusal MakeOneDnnSlice(const KernelRequest& request) {
                         return axis.step == 1 || axis.extent == 1;
                       });
   if (!copies) return Refusal{"oneDNN copies only elements that follow each other"};
-  return onednn::Offer(
-      request, [&]() -> KernelOrRefusal { return std::make_unique<OneDnnSlice>(request, op); });
+  return onednn::Offer(request, [&]() -> KernelOrRefusal { return MakeReorder(request, op); });
 }
 
 const KernelRegistration kOneDnnSlice("slice", "onednn", MakeOneDnnSlice);
