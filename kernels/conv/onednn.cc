@@ -4,28 +4,21 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "kernels/conv/conv.h"
 #include "kernels/kernel/registry.h"
 #include "kernels/kernel/variant.h"
+#include "kernels/library/onednn_convolution.h"
 #include "kernels/reorder/in_f32.h"
 
 namespace topdnn {
 
 namespace {
 
-using onednn::DescOf;
-using Forward = dnnl::convolution_forward;
-
-struct Geometry {
-  dnnl::memory::dims strides, dilates, pad_before, pad_after;
-};
-
-Geometry GeometryOf(const ConvExtents& e) {
-  // oneDNN counts the zeros between taps: a dense kernel has dilation 0.
-  return {{e.stride_h, e.stride_w},
-          {e.dilation_h - 1, e.dilation_w - 1},
-          {e.pad_top, e.pad_left},
-          {e.pad_bottom, e.pad_right}};
+std::vector<SpatialAxis> AxesOf(const ConvExtents& e) {
+  return {{e.h, e.r, e.stride_h, e.dilation_h, e.pad_top, e.pad_bottom},
+          {e.w, e.s, e.stride_w, e.dilation_w, e.pad_left, e.pad_right}};
 }
 
 // The algorithm of the variant onednn-f32: bf16 tensors, which are converted to f32.
@@ -47,47 +40,6 @@ dnnl::primitive_attr AttributesOf(const ConvEpilogue& epilogue) {
   }
   attributes.set_post_ops(post_ops);
   return attributes;
-}
-
-// The forward descriptor that a backward one needs as a hint: the same geometry, free layouts.
-Forward::primitive_desc ForwardHint(const KernelRequest& request, const ConvOp& op,
-                                    const Geometry& g) {
-  const auto any = [&](const Shape& shape) {
-    return onednn::ToMemoryDesc({shape, request.execution.type, Layout::Any()});
-  };
-  return onednn::Describe<Forward>(onednn::Attributes(), dnnl::prop_kind::forward_training,
-                                   AlgorithmOf(request), any(op.src_shape()),
-                                   any(op.weights_shape()), any(op.dst_shape()), g.strides,
-                                   g.dilates, g.pad_before, g.pad_after);
-}
-
-std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const ConvOp& op) {
-  const Geometry g = GeometryOf(op.extents());
-  // A descriptor of zeros means no bias.
-  const auto pd = onednn::Describe<Forward>(
-      AttributesOf(op.epilogue()), onednn::ForwardKind(request), AlgorithmOf(request),
-      DescOf(request, Arg::kSrc), DescOf(request, Arg::kWeights), DescOf(request, Arg::kBias),
-      DescOf(request, Arg::kDst), g.strides, g.dilates, g.pad_before, g.pad_after);
-  return onednn::MakePrimitiveKernel<Forward>(request, pd);
-}
-
-std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const ConvOp& op) {
-  const Geometry g = GeometryOf(op.extents());
-  const auto pd = onednn::DescribeBackward<dnnl::convolution_backward_data>(
-      onednn::Attributes(), ForwardHint(request, op, g), AlgorithmOf(request),
-      DescOf(request, Arg::kDiffSrc), DescOf(request, Arg::kWeights),
-      DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
-  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_data>(request, pd);
-}
-
-std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const ConvOp& op) {
-  const Geometry g = GeometryOf(op.extents());
-  const auto pd = onednn::DescribeBackward<dnnl::convolution_backward_weights>(
-      onednn::Attributes(), ForwardHint(request, op, g), AlgorithmOf(request),
-      DescOf(request, Arg::kSrc), DescOf(request, Arg::kDiffWeights),
-      DescOf(request, Arg::kDiffBias), DescOf(request, Arg::kDiffDst), g.strides, g.dilates,
-      g.pad_before, g.pad_after);
-  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_weights>(request, pd);
 }
 
 // A fault of oneDNN's kernels that a trial may miss, because it shows in some runs only.
@@ -146,8 +98,11 @@ KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
     return Refusal{fmt::format("oneDNN has no {} here", function->name)};
   }
   return WithoutKnownFaults(
-      request, op,
-      onednn::OfferPass(request, op, MakeForward, MakeBackwardData, MakeBackwardWeights));
+      request, op, onednn::Offer(request, [&] {
+        return onednn::MakeConvolution(
+            request, {AxesOf(op.extents()), op.src_shape(), op.weights_shape(), op.dst_shape(),
+                      AlgorithmOf(request), AttributesOf(op.epilogue())});
+      }));
 }
 
 // Blocked images. oneDNN chooses the layout of images with few channels, which blocks would pad.
