@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -70,9 +71,11 @@ void RunOn(Kernel& kernel, const std::map<Arg, Tensor>& tensors) {
 std::vector<double> ReadElements(const TensorDesc& desc, const void* data,
                                  const std::vector<std::int64_t>& elements,
                                  const std::string& backend) {
+  if (elements.size() == static_cast<std::size_t>(desc.shape.elements())) {
+    return LoadValues(desc, data, backend);  // all of them, which are in order
+  }
   std::vector<double> values(elements.size());
-  const auto total = static_cast<std::size_t>(desc.shape.elements());
-  if (desc.layout.is_opaque() || elements.size() == total) {
+  if (desc.layout.is_opaque()) {
     const std::vector<double> all = LoadValues(desc, data, backend);
     for (std::size_t i = 0; i < elements.size(); ++i) {
       values[i] = all[static_cast<std::size_t>(elements[i])];
@@ -201,9 +204,8 @@ void KernelProblem::RunReference(const std::shared_ptr<const Op>& op) {
   for (const KernelOperand& operand : kernel->operands()) {
     if (operand.direction == Direction::kIn || operand.arg == Arg::kWorkspace) continue;
     Expected expected{operand.arg, {}, ToDouble(operand.desc, tensors.at(operand.arg).data())};
-    for (std::size_t i = 0; i < expected.values.size(); ++i) {
-      expected.elements.push_back(static_cast<std::int64_t>(i));
-    }
+    expected.elements.resize(expected.values.size());
+    std::iota(expected.elements.begin(), expected.elements.end(), 0);
     expected_.push_back(std::move(expected));
   }
 }

@@ -45,7 +45,8 @@ class KernelProblem {
   // or of whole numbers. Slow.
   double MagnitudeOf(Arg arg) const;
 
-  // Upper bound of the bytes for the values and for the memory of one kernel.
+  // Upper bound of the bytes for the values and for the memory of one kernel. A comparison takes
+  // more while it runs.
   static std::size_t BytesNeeded(const Op& op, const Execution& execution);
 
  private:
