@@ -244,10 +244,10 @@ CaseCheck CompareWithReference(const KernelProblem& problem, const Kernel& kerne
   check.tolerance = Tolerance(*problem.op(), problem.execution(), algorithm);
   for (const KernelProblem::Expected& expected : problem.expected()) {
     const KernelOperand* operand = kernel.Find(expected.arg);
-    const double rounding = RoundingOfResults(*problem.op(), problem.execution());
     const std::vector<double> values =
         ReadElements(operand->desc, memory.at(expected.arg), expected.elements, backend);
     const DataType type = operand->desc.type;
+    const double rounding = RoundingOfResults(*problem.op(), problem.execution().pass, type);
     std::vector<double> stored = expected.values;
     if (IsWhole(type)) {
       stored = InWholeNumbers(std::move(stored), values, type);

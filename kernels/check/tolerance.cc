@@ -24,16 +24,16 @@ double Tolerance(const Op& op, const Execution& execution, std::string_view algo
   if (algorithm.starts_with("winograd")) tolerance *= 16;
   // oneDNN's pooling adds the gradients of overlapping windows in their own type.
   if (op.kind() == "pool" && execution.pass == Pass::kBackwardData) {
-    tolerance += RoundingOfResults(op, execution);
+    tolerance += RoundingOfResults(op, execution.pass, execution.type);
   }
   // A scaled sum of whole numbers may be rounded to the next one; its deviation is about 32.
   if (whole) tolerance += 1.0 / 64;
   return tolerance;
 }
 
-double RoundingOfResults(const Op& op, const Execution& execution) {
-  if (op.AccumulationLength(execution.pass) == 0) return 0;
-  const double own = UnitRoundoff(execution.type);
+double RoundingOfResults(const Op& op, Pass pass, DataType result) {
+  if (op.AccumulationLength(pass) == 0) return 0;
+  const double own = UnitRoundoff(result);
   return own > UnitRoundoff(DataType::kF32) ? 2 * own : 0;
 }
 

@@ -22,9 +22,10 @@ namespace topdnn {
 // Neural Networks", section 5.2): a factor of 16.
 double Tolerance(const Op& op, const Execution& execution, std::string_view algorithm = {});
 
-// The error of each result by itself, relative to that element, in addition to the error of its
-// sum: two roundings of the type if it is narrower than f32, otherwise 0.
-double RoundingOfResults(const Op& op, const Execution& execution);
+// The error of each element of a result of type `result` by itself, relative to that element, in
+// addition to the error of its sum: two roundings of the type if it is narrower than f32, otherwise
+// 0. (A gradient of parameters is f32 in bf16, too.)
+double RoundingOfResults(const Op& op, Pass pass, DataType result);
 
 // Largest |a - b| divided by the largest |b|; b is the reference. Infinite when b is all zero and a
 // is not. When an element of one is NaN or infinite, the other must be the same, or the error is

@@ -172,9 +172,10 @@ class StageChecker {
     for (const KernelOperand& operand : kernel_->operands()) {
       if (operand.direction == Direction::kIn || IsSaved(operand.arg)) continue;
       const Contents result = ContentsOf(operand.arg);
-      const Difference difference =
-          DifferenceOf(result.desc, result.data, operand.desc, tensors_.at(operand.arg).data(),
-                       RoundingOfResults(*stage_.op, stage_.execution));
+      const double rounding = RoundingOfResults(*stage_.op, stage_.execution.pass,
+                                                stage_.kernel->Find(operand.arg)->desc.type);
+      const Difference difference = DifferenceOf(result.desc, result.data, operand.desc,
+                                                 tensors_.at(operand.arg).data(), rounding);
       check.mostly_zero |= IsMostlyZero(difference, operand.desc.shape);
       const double error = difference.Relative(ScaleOf(operand.arg));
       if (!(error <= check.error)) check.error = error;
@@ -186,8 +187,7 @@ class StageChecker {
           NameOf(operand.arg), error, check.tolerance,
           FirstWrongElement(ToDouble(result.desc, result.data),
                             ToDouble(operand.desc, tensors_.at(operand.arg).data()),
-                            check.tolerance, ScaleOf(operand.arg),
-                            RoundingOfResults(*stage_.op, stage_.execution), operand.desc.shape));
+                            check.tolerance, ScaleOf(operand.arg), rounding, operand.desc.shape));
     }
   }
 

@@ -28,11 +28,11 @@ class GivenResults : public Kernel {
   void Run() noexcept override {}
 };
 
-bool Agrees(const KernelProblem& problem, const std::vector<double>& dst) {
+bool Agrees(const KernelProblem& problem, const std::vector<double>& results, Arg arg = Arg::kDst) {
   const GivenResults kernel(problem);
-  const Tensor memory(kernel.Find(Arg::kDst)->desc);
-  FromDouble(dst, memory.desc(), memory.data());
-  return CompareWithReference(problem, kernel, {{Arg::kDst, memory.data()}}, "native", "").agrees;
+  const Tensor memory(kernel.Find(arg)->desc);
+  FromDouble(results, memory.desc(), memory.data());
+  return CompareWithReference(problem, kernel, {{arg, memory.data()}}, "native", "").agrees;
 }
 
 // The results with one of them changed.
@@ -80,6 +80,17 @@ TEST(KernelProblemTest, AnExactResultIsRoundedToItsType) {
   ASSERT_GT(products[largest], 0x1p25);
   EXPECT_TRUE(Agrees(problem, products));
   EXPECT_FALSE(Agrees(problem, With(products, largest, 0x1p-22 * products[largest])));
+}
+
+// The gradient of the weights of a product in bf16 is f32: an error of bf16's size is wrong.
+TEST(KernelProblemTest, AResultHasTheRoundingOfItsOwnType) {
+  const KernelProblem problem(ParseProblem("gemm/m4n4k3"),
+                              {Pass::kBackwardWeights, true, DataType::kBF16});
+  const std::vector<double>& exact = problem.expected().front().values;
+  EXPECT_TRUE(Agrees(problem, exact, Arg::kDiffWeights));
+  const double error = 0x1p-8 * *std::ranges::max_element(exact);
+  const auto at = static_cast<std::size_t>(std::ranges::max_element(exact) - exact.begin());
+  EXPECT_FALSE(Agrees(problem, With(exact, at, error), Arg::kDiffWeights));
 }
 
 // The sum of numbers of both signs is far below the sum of their magnitudes, to which the rounding

@@ -49,9 +49,7 @@ TEST(ToleranceTest, GrowsWithTheRootOfTheAccumulationLength) {
 // The unit roundoff of bf16 is 2^-8, and of f16 2^-11.
 TEST(ToleranceTest, ResultsOfANarrowTypeAreRoundedEachByItself) {
   const ConvOp op({.c = 4, .h = 8, .w = 8, .k = 5, .r = 3, .s = 3});
-  const auto of = [&](DataType type) {
-    return RoundingOfResults(op, {Pass::kForward, true, type});
-  };
+  const auto of = [&](DataType type) { return RoundingOfResults(op, Pass::kForward, type); };
   EXPECT_EQ(of(DataType::kF32), 0);
   EXPECT_EQ(of(DataType::kF64), 0);
   EXPECT_EQ(of(DataType::kS8), 0);
@@ -89,7 +87,7 @@ TEST(ToleranceTest, MovesAreExact) {
   }();
   for (const auto& [op, execution] : exact) {
     EXPECT_EQ(Tolerance(*op, execution), 0) << op->kind();
-    EXPECT_EQ(RoundingOfResults(*op, {execution.pass, true, DataType::kBF16}), 0) << op->kind();
+    EXPECT_EQ(RoundingOfResults(*op, execution.pass, DataType::kBF16), 0) << op->kind();
   }
   EXPECT_GT(Tolerance(PoolOp(PoolAlgorithm::kMax, overlapping), backward), 0);
   EXPECT_GT(Tolerance(PoolOp(PoolAlgorithm::kAverage, apart), forward), 0);
