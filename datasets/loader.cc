@@ -90,15 +90,15 @@ void BatchLoader::Work() {
     if (stop_) return;
     Slot& slot = slots_[static_cast<std::size_t>(started_ % slots())];
     ++started_;
-    const BatchPlan plan = PlanNext();
-    lock.unlock();
     std::exception_ptr error;
     try {
+      const BatchPlan plan = PlanNext();
+      lock.unlock();
       Make(plan, slot.batch);
     } catch (...) {
       error = std::current_exception();
     }
-    lock.lock();
+    if (!lock.owns_lock()) lock.lock();
     slot.error = error;
     slot.ready = true;
     changed_.notify_all();
@@ -118,6 +118,7 @@ BatchLoader::BatchPlan BatchLoader::PlanNext() {
   BatchPlan plan;
   const auto left = static_cast<std::int64_t>(order_.size() - position_);
   plan.valid = std::min(options_.batch, left);
+  plan.images.reserve(static_cast<std::size_t>(options_.batch));
   for (std::int64_t n = 0; n < options_.batch; ++n) {
     plan.images.push_back(order_[position_ + static_cast<std::size_t>(n % plan.valid)]);
   }

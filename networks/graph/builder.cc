@@ -43,6 +43,14 @@ PoolExtents ExtentsOf(const Shape& src, const PoolLayer& layer) {
 
 }  // namespace
 
+template <typename LayerOp, typename... Arguments>
+ValueId NetworkBuilder::Layer(std::string name, std::vector<ValueId> from,
+                              Arguments&&... arguments) {
+  return graph_.Add(std::move(name),
+                    std::make_shared<LayerOp>(std::forward<Arguments>(arguments)...),
+                    std::move(from));
+}
+
 NetworkBuilder::NetworkBuilder(std::string name, const NetworkSize& size)
     : graph_(std::move(name)) {
   graph_.AddInput({size.batch, size.image[0], size.image[1], size.image[2]});
@@ -66,8 +74,7 @@ ValueId NetworkBuilder::Conv(std::string name, ValueId from, const ConvLayer& la
                             .pad_bottom = layer.padding,
                             .pad_right = padding_w,
                             .groups = layer.groups};
-  return graph_.Add(std::move(name),
-                    std::make_shared<ConvOp>(extents, ConvEpilogue{.bias = layer.bias}), {from});
+  return Layer<ConvOp>(std::move(name), {from}, extents, ConvEpilogue{.bias = layer.bias});
 }
 
 ValueId NetworkBuilder::ConvNorm(const std::string& name, ValueId from, ConvLayer layer,
@@ -86,15 +93,15 @@ ValueId NetworkBuilder::ConvRelu(const std::string& name, ValueId from, const Co
 }
 
 ValueId NetworkBuilder::BatchNorm(std::string name, ValueId from, float epsilon) {
-  return graph_.Add(std::move(name), std::make_shared<BatchNormOp>(shape(from), epsilon), {from});
+  return Layer<BatchNormOp>(std::move(name), {from}, shape(from), epsilon);
 }
 
 ValueId NetworkBuilder::Relu(std::string name, ValueId from, float bound) {
-  return graph_.Add(std::move(name), std::make_shared<ReluOp>(shape(from), bound), {from});
+  return Layer<ReluOp>(std::move(name), {from}, shape(from), bound);
 }
 
 ValueId NetworkBuilder::Unary(std::string_view function, std::string name, ValueId from) {
-  return graph_.Add(std::move(name), std::make_shared<UnaryOp>(function, shape(from)), {from});
+  return Layer<UnaryOp>(std::move(name), {from}, function, shape(from));
 }
 
 ValueId NetworkBuilder::Activate(const std::string& name, ValueId from, Activation activation) {
@@ -129,9 +136,7 @@ ValueId NetworkBuilder::SqueezeExcite(const std::string& name, ValueId from, std
   }
   x = graph_.Add(name + ".gate", std::move(function), {x});
   const BinaryFunction& product = *FindBinaryFunction("mul");
-  return graph_.Add(
-      name, std::make_shared<BinaryOp>(product, shape(from), shape(x), BinaryConstant::kNone),
-      {from, x});
+  return Layer<BinaryOp>(name, {from, x}, product, shape(from), shape(x), BinaryConstant::kNone);
 }
 
 ValueId NetworkBuilder::ConvNormActivation(const std::string& name, ValueId from,
@@ -165,17 +170,14 @@ ValueId NetworkBuilder::AddInvertedResidual(const std::string& name, ValueId fro
 }
 
 ValueId NetworkBuilder::LayerNorm(std::string name, ValueId from, float epsilon) {
-  return graph_.Add(std::move(name), std::make_shared<LayerNormOp>(shape(from), epsilon), {from});
+  return Layer<LayerNormOp>(std::move(name), {from}, shape(from), epsilon);
 }
 
 ValueId NetworkBuilder::ScaleChannels(std::string name, ValueId from, double initial) {
   std::vector<std::int64_t> factors(static_cast<std::size_t>(shape(from).rank()), 1);
   factors[1] = shape(from)[1];
-  return graph_.Add(
-      std::move(name),
-      std::make_shared<BinaryOp>(*FindBinaryFunction("mul"), shape(from), Shape(std::move(factors)),
-                                 BinaryConstant::kTrained, initial),
-      {from});
+  return Layer<BinaryOp>(std::move(name), {from}, *FindBinaryFunction("mul"), shape(from),
+                         Shape(std::move(factors)), BinaryConstant::kTrained, initial);
 }
 
 ValueId NetworkBuilder::Upsample(const std::string& name, ValueId from, std::int64_t outputs,
@@ -185,67 +187,57 @@ ValueId NetworkBuilder::Upsample(const std::string& name, ValueId from, std::int
   for (const std::int64_t pixels : {src[2], src[3]}) {
     extents.axes.push_back({.extent = kernel * pixels, .kernel = kernel, .stride = kernel});
   }
-  const ValueId x = graph_.Add(name, std::make_shared<ConvTransposeOp>(std::move(extents)), {from});
-  return graph_.Add(name + ".bias", std::make_shared<BiasOp>(shape(x)), {x});
+  const ValueId x = Layer<ConvTransposeOp>(name, {from}, std::move(extents));
+  return Layer<BiasOp>(name + ".bias", {x}, shape(x));
 }
 
 ValueId NetworkBuilder::RepeatPixels(std::string name, ValueId from, std::int64_t factor) {
-  return graph_.Add(std::move(name), std::make_shared<ResizeOp>(shape(from), factor, factor),
-                    {from});
+  return Layer<ResizeOp>(std::move(name), {from}, shape(from), factor, factor);
 }
 
 ValueId NetworkBuilder::MaxPool(std::string name, ValueId from, const PoolLayer& layer) {
-  return graph_.Add(std::move(name),
-                    std::make_shared<PoolOp>(PoolAlgorithm::kMax, ExtentsOf(shape(from), layer)),
-                    {from});
+  return Layer<PoolOp>(std::move(name), {from}, PoolAlgorithm::kMax, ExtentsOf(shape(from), layer));
 }
 
 ValueId NetworkBuilder::AveragePool(std::string name, ValueId from, const PoolLayer& layer) {
-  return graph_.Add(
-      std::move(name),
-      std::make_shared<PoolOp>(PoolAlgorithm::kAverage, ExtentsOf(shape(from), layer)), {from});
+  return Layer<PoolOp>(std::move(name), {from}, PoolAlgorithm::kAverage,
+                       ExtentsOf(shape(from), layer));
 }
 
 ValueId NetworkBuilder::AveragePoolOfPadding(std::string name, ValueId from,
                                              const PoolLayer& layer) {
-  return graph_.Add(
-      std::move(name),
-      std::make_shared<PoolOp>(PoolAlgorithm::kAverageOfPadding, ExtentsOf(shape(from), layer)),
-      {from});
+  return Layer<PoolOp>(std::move(name), {from}, PoolAlgorithm::kAverageOfPadding,
+                       ExtentsOf(shape(from), layer));
 }
 
 ValueId NetworkBuilder::GlobalAveragePool(std::string name, ValueId from) {
   const Shape& src = shape(from);
-  return graph_.Add(std::move(name),
-                    std::make_shared<PoolOp>(PoolAlgorithm::kAverage,
-                                             PoolExtents::Global(src[0], src[1], src[2], src[3])),
-                    {from});
+  return Layer<PoolOp>(std::move(name), {from}, PoolAlgorithm::kAverage,
+                       PoolExtents::Global(src[0], src[1], src[2], src[3]));
 }
 
 ValueId NetworkBuilder::Lrn(std::string name, ValueId from, const LrnSettings& settings) {
-  return graph_.Add(std::move(name), std::make_shared<LrnOp>(shape(from), settings), {from});
+  return Layer<LrnOp>(std::move(name), {from}, shape(from), settings);
 }
 
 ValueId NetworkBuilder::Dropout(std::string name, ValueId from, float ratio) {
-  return graph_.Add(std::move(name), std::make_shared<DropoutOp>(shape(from), ratio, ++dropouts_),
-                    {from});
+  return Layer<DropoutOp>(std::move(name), {from}, shape(from), ratio, ++dropouts_);
 }
 
 ValueId NetworkBuilder::DropImages(std::string name, ValueId from, float ratio) {
   if (ratio == 0) return from;
-  return graph_.Add(std::move(name),
-                    std::make_shared<DropoutOp>(shape(from), ratio, ++dropouts_, true), {from});
+  return Layer<DropoutOp>(std::move(name), {from}, shape(from), ratio, ++dropouts_, true);
 }
 
 ValueId NetworkBuilder::Add(std::string name, ValueId a, ValueId b) {
-  return graph_.Add(std::move(name), std::make_shared<AddOp>(shape(a), 2), {a, b});
+  return Layer<AddOp>(std::move(name), {a, b}, shape(a), 2);
 }
 
 ValueId NetworkBuilder::Concat(std::string name, const std::vector<ValueId>& from, int axis) {
   std::vector<Shape> shapes;
   shapes.reserve(from.size());
   for (const ValueId value : from) shapes.push_back(shape(value));
-  return graph_.Add(std::move(name), std::make_shared<ConcatOp>(std::move(shapes), axis), from);
+  return Layer<ConcatOp>(std::move(name), from, std::move(shapes), axis);
 }
 
 ValueId NetworkBuilder::Channels(std::string name, ValueId from, std::int64_t first,
@@ -254,7 +246,7 @@ ValueId NetworkBuilder::Channels(std::string name, ValueId from, std::int64_t fi
   std::vector<SliceAxis> axes;
   for (const std::int64_t extent : src.extents()) axes.push_back({.extent = extent});
   axes[1] = {.start = first, .extent = count};
-  return graph_.Add(std::move(name), std::make_shared<SliceOp>(src, std::move(axes)), {from});
+  return Layer<SliceOp>(std::move(name), {from}, src, std::move(axes));
 }
 
 ValueId NetworkBuilder::ShuffleChannels(const std::string& name, ValueId from,
@@ -262,19 +254,17 @@ ValueId NetworkBuilder::ShuffleChannels(const std::string& name, ValueId from,
   const Shape src = shape(from);
   const ValueId split =
       Reshape(name + ".split", from, {src[0], groups, src[1] / groups, src[2], src[3]});
-  const ValueId shuffled = graph_.Add(
-      name + ".shuffle",
-      std::make_shared<TransposeOp>(shape(split), std::vector<int>{0, 2, 1, 3, 4}), {split});
+  const ValueId shuffled =
+      Layer<TransposeOp>(name + ".shuffle", {split}, shape(split), std::vector<int>{0, 2, 1, 3, 4});
   return Reshape(name, shuffled, src);
 }
 
 ValueId NetworkBuilder::Reshape(std::string name, ValueId from, const Shape& to) {
-  return graph_.Add(std::move(name), std::make_shared<FlattenOp>(shape(from), to), {from});
+  return Layer<FlattenOp>(std::move(name), {from}, shape(from), to);
 }
 
 ValueId NetworkBuilder::Dense(std::string name, ValueId from, std::int64_t outputs) {
-  return graph_.Add(std::move(name), std::make_shared<InnerProductOp>(shape(from), outputs),
-                    {from});
+  return Layer<InnerProductOp>(std::move(name), {from}, shape(from), outputs);
 }
 
 ValueId NetworkBuilder::DenseRelu(const std::string& name, ValueId from, std::int64_t outputs) {

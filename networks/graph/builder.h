@@ -123,6 +123,10 @@ class NetworkBuilder {
   Graph Take() && { return std::move(graph_); }
 
  private:
+  // Adds the operation LayerOp(arguments...).
+  template <typename LayerOp, typename... Arguments>
+  ValueId Layer(std::string name, std::vector<ValueId> from, Arguments&&... arguments);
+
   Graph graph_;
   std::uint32_t dropouts_ = 0;
 };

@@ -133,8 +133,8 @@ class Fuser {
   bool IsAllowed(const ForwardUnit& unit, const Op& next) const {
     if (request_.rules == nullptr) return true;
     std::vector<std::string_view> kinds;
-    for (const int node : unit.fused) kinds.push_back(NodeAt(node).op->kind());
-    kinds.push_back(next.kind());
+    for (const int node : unit.fused) kinds.push_back(RuleKindOf(*NodeAt(node).op));
+    kinds.push_back(RuleKindOf(next));
     return request_.rules->Fuses(*NodeAt(unit.node).op, kinds, request_.training);
   }
 

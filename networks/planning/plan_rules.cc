@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/activation/relu.h"
 #include "kernels/conv/conv.h"
 
 namespace topdnn {
@@ -74,6 +75,9 @@ bool HasBias(const Op& op) {
 }  // namespace
 
 std::string_view RuleKindOf(const Op& op) {
+  constexpr float kBoundOfRelu6 = 6.0F;
+  const auto* relu = dynamic_cast<const ReluOp*>(&op);
+  if (relu != nullptr && relu->bound() != 0 && relu->bound() != kBoundOfRelu6) return kClipped;
   const auto* conv = dynamic_cast<const ConvOp*>(&op);
   return conv != nullptr && IsDepthwise(conv->extents()) ? kDepthwise : op.kind();
 }

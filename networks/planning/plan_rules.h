@@ -26,6 +26,8 @@ struct FusionRule {
 
 // The kind of a convolution with one input channel per group, in FusionRule::first.
 inline constexpr std::string_view kDepthwise = "depthwise";
+// The kind of a ReLU with another bound than 6, for which TensorFlow has no single operation.
+inline constexpr std::string_view kClipped = "clipped_relu";
 
 struct PlanRules {
   std::string_view name;     // of --plan
@@ -51,7 +53,7 @@ std::vector<std::string> PlanNames();
 // The rules of this name; nullptr for kBestPlan and for an unknown name.
 const PlanRules* FindPlanRules(std::string_view name);
 
-// "depthwise" for a depthwise convolution, otherwise the operation's kind.
+// kDepthwise, kClipped, or the operation's kind.
 std::string_view RuleKindOf(const Op& op);
 
 // The layout in which rules with `channels_last` require the operand; `any`: the kernel chooses. A

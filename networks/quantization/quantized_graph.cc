@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -62,8 +63,9 @@ void FoldParameters(const GraphNode& layer, const GraphNode& norm, ParameterValu
   for (const char* name : {"mean", "variance", "scale", "shift"}) values.erase(of(norm, name));
 }
 
-// The scales of the weights, one for each output channel.
-std::vector<float> ScalesOf(const Tensor& weights) {
+// The scales of the weights, one for each output channel. `bias` may be empty.
+std::vector<float> ScalesOf(const Tensor& weights, std::span<const float> bias,
+                            float source_scale) {
   const std::int64_t channels = weights.shape()[0];
   const std::int64_t of_channel = weights.shape().elements() / channels;
   std::vector<float> scales;
@@ -72,9 +74,13 @@ std::vector<float> ScalesOf(const Tensor& weights) {
     for (std::int64_t i = 0; i < of_channel; ++i) {
       most = std::max(most, std::abs(weights.as<float>()[k * of_channel + i]));
     }
-    // With a tiny scale, the bias would exceed the range of s32.
-    constexpr float kLeast = 1e-9F;
-    scales.push_back(most > kLeast ? most / 127 : 1.0F);
+    constexpr float kLeast = 1e-9F;  // smaller weights become 0
+    float scale = most > kLeast ? most / 127 : 1.0F;
+    // The bias is counted in units of both scales. Where the weights are tiny beside it, their
+    // scale is larger, so that the bias takes at most half of the range of s32.
+    constexpr float kMostUnits = 0x1p30F;
+    if (!bias.empty()) scale = std::max(scale, std::abs(bias[k]) / source_scale / kMostUnits);
+    scales.push_back(scale);
   }
   return scales;
 }
@@ -191,7 +197,10 @@ QuantizedNetwork QuantizedGraph(QuantizedNetwork network,
     copy.Set(node.output, value);
     before[static_cast<std::size_t>(node.output)] = value;
     if (HasWeights(node)) {
-      scales[node.name] = ScalesOf(network.parameters.at(ParameterKey(node.name, "weights")));
+      const auto& source = quantizations[static_cast<std::size_t>(node.inputs.front())];
+      scales[node.name] = ScalesOf(network.parameters.at(ParameterKey(node.name, "weights")),
+                                   FloatsOf(network.parameters, ParameterKey(node.name, "bias")),
+                                   source.value().scale);
     }
     if (!wanted[static_cast<std::size_t>(node.output)]) continue;
     if (graph.IsOutput(node.output) && graph.Readers(node.output).empty()) continue;

@@ -56,7 +56,8 @@ struct ValueRange {
 // of an addition that a convolution computes. `ranges`: by the name of the layer that computes the
 // value, or of the input, which is "input" in most networks. A value without negative elements
 // becomes u8, others s8. Returns the scales of the weights, too: each output channel's largest
-// weight becomes 127. Throws std::invalid_argument for a network in which nothing can be quantized.
+// weight becomes 127, or less if the channel's bias would not fit s32. Throws std::invalid_argument
+// for a network in which nothing can be quantized.
 QuantizedNetwork QuantizedGraph(QuantizedNetwork network,
                                 const std::map<std::string, ValueRange>& ranges);
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -177,6 +178,18 @@ TEST(LoaderTest, APrefetchErrorIsThrownWithItsBatch) {
   EXPECT_THROW(loader.Next(),
                DatasetError);  // images 4 and 5, prepared while the second batch was in use
   EXPECT_THROW(loader.Next(), DatasetError);
+}
+
+// No memory has the numbers of its images.
+TEST(LoaderTest, ABatchWithoutMemoryIsThrownByNext) {
+  const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
+  for (const int prefetch : {0, 1}) {
+    LoaderOptions options = Options(prefetch, /*drop_last=*/false);
+    options.batch = std::int64_t{1} << 60;
+    BatchLoader loader(*data, options);
+    EXPECT_ANY_THROW(loader.Next());
+    EXPECT_ANY_THROW(loader.Next());
+  }
 }
 
 TEST(LoaderTest, ADataSetWithoutImagesIsRefused) {

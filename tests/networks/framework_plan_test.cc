@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 #include "networks/parameters/parameters.h"
 #include "networks/planning/plan_rules.h"
@@ -300,6 +302,19 @@ TEST(TensorflowLayoutsTest, AConcatenationCopies) {
   const auto plan = PlanOf("googlenet", "tensorflow", false);
   const auto is_concat = [](const Stage& stage) { return stage.framework_op == "ConcatV2"; };
   EXPECT_EQ(std::count_if(plan->stages().begin(), plan->stages().end(), is_concat), 9);
+}
+
+// Relu6 is TensorFlow's only ReLU with a bound (remapper.cc fuses no Minimum or Maximum).
+TEST(PlanRulesTest, AReluWithAnotherBoundThanSixIsNoRelu6) {
+  for (const float bound : {6.0F, 1.0F}) {
+    NetworkBuilder net("bounded", {.batch = 1, .image = {3, 8, 8}, .classes = 2});
+    const ValueId x = net.Conv("conv", net.input(), {.outputs = 4, .kernel = 3});
+    net.Dense("dense", net.Relu("relu", x, bound), 2);
+    const auto plan = MakePlan(std::move(net).Take(), RequestOf("tensorflow", false));
+    Lines expected = {"conv forward _FusedConv2D", "dense forward _FusedMatMul"};
+    if (bound != 6) expected.insert(expected.begin() + 1, "relu forward ");
+    EXPECT_EQ(StagesOf(*plan), expected) << bound;
+  }
 }
 
 TEST(PlanRulesTest, TheBestPlanHasNoRules) {

@@ -110,7 +110,8 @@ void Importer::AddInputs() {
   const std::vector<Shape> shapes = SettleInputShapes(read, state_.options);
   FindValuesOfFileBatch(read, shapes.front()[0]);
   // Values are named after layers and inputs, and an export names its only output "output".
-  if (read.size() > 1) state_.layers.insert({"input", "output"});
+  state_.layers.insert("input");
+  if (read.size() > 1) state_.layers.insert("output");
   for (std::size_t i = 0; i < read.size(); ++i) {
     const std::string requested = i == 0 ? "input" : Printable(read[i]->name);
     std::string name = requested;

@@ -40,47 +40,19 @@ std::string Describe(const ModelNode& node, int index) {
 }
 
 std::int64_t OnnxTypeOf(const ModelTensor& constant) {
-  switch (constant.type) {
-    case DataType::kU8:
-      return constant.boolean ? kOnnxBool : kOnnxUint8;
-    case DataType::kS8:
-      return kOnnxInt8;
-    case DataType::kS32:
-      return kOnnxInt32;
-    case DataType::kS64:
-      return kOnnxInt64;
-    default:
-      return kOnnxFloat;
-  }
+  if (constant.boolean) return kOnnxBool;
+  if (UnitRoundoff(constant.type) != 0) return kOnnxFloat;
+  return std::ranges::find(kOnnxTypes, constant.type, &OnnxType::type)->number;
 }
 
 std::string NameOfOnnxType(std::int64_t type) {
-  static const std::map<std::int64_t, std::string> names = {
-      {kOnnxFloat, "float"},   {kOnnxUint8, "uint8"},    {kOnnxInt8, "int8"},
-      {kOnnxInt32, "int32"},   {kOnnxInt64, "int64"},    {kOnnxBool, "bool"},
-      {kOnnxDouble, "double"}, {kOnnxFloat16, "float16"}};
-  const auto found = names.find(type);
-  return found == names.end() ? fmt::format("ONNX's type {}", type) : found->second;
+  const OnnxType* const found = FindOnnxType(type);
+  return found == nullptr ? fmt::format("ONNX's type {}", type) : std::string(found->name);
 }
 
 DataType TypeOfElements(std::int64_t type) {
-  switch (type) {
-    case kOnnxUint8:
-    case kOnnxBool:
-      return DataType::kU8;
-    case kOnnxInt8:
-      return DataType::kS8;
-    case kOnnxInt32:
-      return DataType::kS32;
-    case kOnnxInt64:
-      return DataType::kS64;
-    case kOnnxDouble:
-      return DataType::kF64;
-    case kOnnxFloat16:
-      return DataType::kF16;
-    default:
-      return DataType::kF32;
-  }
+  const OnnxType* const found = FindOnnxType(type);
+  return found == nullptr ? DataType::kF32 : found->type;
 }
 
 bool NodeImport::IsRead(std::size_t output) const {

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "networks/onnx/model/external_data.h"
@@ -22,21 +22,6 @@
 namespace topdnn {
 
 namespace {
-
-struct TypeCode {
-  int onnx;
-  DataType type;
-};
-
-constexpr std::array<TypeCode, 9> kTypes = {{{onnx::TensorProto::FLOAT, DataType::kF32},
-                                             {onnx::TensorProto::DOUBLE, DataType::kF64},
-                                             {onnx::TensorProto::FLOAT16, DataType::kF16},
-                                             {onnx::TensorProto::BFLOAT16, DataType::kBF16},
-                                             {onnx::TensorProto::INT64, DataType::kS64},
-                                             {onnx::TensorProto::INT32, DataType::kS32},
-                                             {onnx::TensorProto::INT8, DataType::kS8},
-                                             {onnx::TensorProto::UINT8, DataType::kU8},
-                                             {onnx::TensorProto::BOOL, DataType::kU8}}};
 
 // The elements of a list, each converted to the Stored type of the tensor's raw data.
 template <typename Stored, typename List>
@@ -76,16 +61,14 @@ ModelTensor ReadTensor(onnx::TensorProto& proto, ExternalData& external, const s
   };
   if (proto.has_segment())
     refuse("its data is split into segments; save the model again without segments");
-  const auto known = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeCode& code) {
-    return code.onnx == proto.data_type();
-  });
-  if (known == kTypes.end()) {
+  const OnnxType* const known = FindOnnxType(proto.data_type());
+  if (known == nullptr) {
     refuse(fmt::format("ONNX element type {} is not supported; save it as float or int64",
                        proto.data_type()));
   }
   ModelTensor tensor;
   tensor.type = known->type;
-  tensor.boolean = known->onnx == onnx::TensorProto::BOOL;
+  tensor.boolean = known->number == kOnnxBool;
   constexpr int kMaxDimensions = 32;
   if (proto.dims_size() > kMaxDimensions) refuse("more than 32 dimensions");
   std::size_t expected = SizeOf(tensor.type);
@@ -303,6 +286,11 @@ onnx::ModelProto ParseProto(const ModelBytes& bytes, std::size_t memory_limit) {
 }
 
 }  // namespace
+
+const OnnxType* FindOnnxType(std::int64_t number) {
+  const auto* const found = std::ranges::find(kOnnxTypes, number, &OnnxType::number);
+  return found == std::end(kOnnxTypes) ? nullptr : found;
+}
 
 std::vector<double> ValuesOf(const ModelTensor& tensor) {
   if (tensor.bytes.empty()) return {};

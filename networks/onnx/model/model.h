@@ -99,7 +99,25 @@ struct Model {
 
 // ONNX's numbers of element types (TensorProto.DataType), as used by Cast.
 inline constexpr std::int64_t kOnnxFloat = 1, kOnnxUint8 = 2, kOnnxInt8 = 3, kOnnxInt32 = 6,
-                              kOnnxInt64 = 7, kOnnxBool = 9, kOnnxFloat16 = 10, kOnnxDouble = 11;
+                              kOnnxInt64 = 7, kOnnxBool = 9, kOnnxFloat16 = 10, kOnnxDouble = 11,
+                              kOnnxBfloat16 = 16;
+
+// An element type of ONNX that a tensor may have. Booleans are u8.
+struct OnnxType {
+  std::int64_t number;
+  DataType type;
+  std::string_view name;
+};
+
+// All of them. Of two that are stored alike, the number is before the boolean.
+inline constexpr OnnxType kOnnxTypes[] = {
+    {kOnnxFloat, DataType::kF32, "float"},     {kOnnxDouble, DataType::kF64, "double"},
+    {kOnnxFloat16, DataType::kF16, "float16"}, {kOnnxBfloat16, DataType::kBF16, "bfloat16"},
+    {kOnnxInt64, DataType::kS64, "int64"},     {kOnnxInt32, DataType::kS32, "int32"},
+    {kOnnxInt8, DataType::kS8, "int8"},        {kOnnxUint8, DataType::kU8, "uint8"},
+    {kOnnxBool, DataType::kU8, "bool"}};
+// The type with this number, or nullptr.
+const OnnxType* FindOnnxType(std::int64_t number);
 
 // More than any convolutional network has, and small enough for algorithms with quadratic time.
 inline constexpr std::size_t kMaxNodes = 20000;

@@ -105,6 +105,13 @@ TEST(ElementTypesTest, DoubleInputsAreRefused) {
   EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("input x: of double"));
 }
 
+TEST(ElementTypesTest, AnInputOfBfloat16IsRefusedByItsName) {
+  ModelBuilder model(13);
+  model.Input("x", {1, 3}, onnx::TensorProto::BFLOAT16).Output("y");
+  model.Node("Relu", "y", {"x"});
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("input x: of bfloat16; float, float16"));
+}
+
 constexpr int kImageSize = 5, kSumChannels = 3, kTaps = 2 * 9;
 
 std::vector<double> BytesOfImage() {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -180,6 +181,31 @@ TEST(QuantizedModelTest, EveryStageOnOneDnnIsExact) {
     EXPECT_EQ(plan->Read(plan->Find(BufferRole::kOutput)),
               RunGraph(integers.graph, integers.parameters, residual.input));
   }
+}
+
+// The weight 1e-7 has the scale 1e-7 / 127. With the source's scale 0.01, the bias 1 would be
+// 1.3e11 units, which s32 does not have.
+TEST(QuantizedModelTest, ABiasFarAboveTheWeightsOfItsChannelKeepsItsValue) {
+  NetworkBuilder net("bias", {.batch = 1, .image = {1, 1, 2}, .classes = 2});
+  net.Conv("conv", net.input(), {.outputs = 2, .kernel = 1});
+  Graph graph = std::move(net).Take();
+  ParameterValues values = DrawnParameters(graph, 1);
+  float* const weights = values.at("conv/weights").as<float>();
+  float* const bias = values.at("conv/bias").as<float>();
+  weights[0] = 1e-7F;
+  bias[0] = 1.0F;
+  weights[1] = 0.5F;
+  bias[1] = 0.25F;
+  const QuantizedNetwork network =
+      QuantizedGraph({std::move(graph), std::move(values)}, {{"input", {0, 2.55F}}});
+  const ImportedNetwork integers =
+      ImportOnnx(ExportOnnx(network.graph, network.parameters, network.scales), {});
+  EXPECT_THAT(KindsOf(integers.graph), ElementsAre("quantize", "quantized_conv"));
+  const auto result = RunGraph(integers.graph, integers.parameters, {1, 2});
+  EXPECT_NEAR(result.at(0), 1, 1e-5);
+  EXPECT_NEAR(result.at(1), 1, 1e-5);
+  EXPECT_NEAR(result.at(2), 0.75, 1e-3);
+  EXPECT_NEAR(result.at(3), 1.25, 1e-3);
 }
 
 // A pooling between two different scales cannot read the integers of the first.

@@ -218,6 +218,17 @@ TEST(SeveralInputsTest, NamesStayDifferent) {
   }
 }
 
+// The only input is named "input", too: a quantization finds the ranges of both by their names.
+TEST(SeveralInputsTest, ALayerIsNotNamedLikeTheOnlyInput) {
+  ModelBuilder model(13);
+  model.Input("x", {1, 1, 2, 2}).Output("y");
+  model.Node("Relu", "input", {"x"});
+  model.Node("Neg", "y", {"input"});
+  const Graph graph = ImportOnnx(model.Bytes(), {}).graph;
+  EXPECT_EQ(graph.values().front().name, "input");
+  EXPECT_THAT(Names(graph), ElementsAre("input_2", "y"));
+}
+
 TEST(SeveralInputsTest, ShapesAreSettledByName) {
   const std::string bytes = TwoInputs().Bytes();
   const ImportedNetwork network = ImportOnnx(bytes, {.shapes = {{"image", Shape{3, 1, 1, 2}}}});
