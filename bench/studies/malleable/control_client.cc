@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "bench/command_line/command.h"
 #include "harness/text/one_line.h"
 #include "harness/width/control_messages.h"
 
@@ -62,7 +63,8 @@ bool ControlClient::Connect() {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path_.size() >= sizeof address.sun_path) {
-    throw std::system_error(ENAMETOOLONG, std::generic_category(), path_);
+    throw UsageError(
+        fmt::format("{}: is too long for a socket: set TMPDIR to a shorter path", OneLine(path_)));
   }
   std::memcpy(address.sun_path, path_.data(), path_.size());
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
