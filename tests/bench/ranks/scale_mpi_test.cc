@@ -228,14 +228,14 @@ TEST_F(ScaleTest, NamesTheRanksWhoseGradientsAreNotFinite) {
 // The reader of rank 0's output goes on after more than --wait-limit.
 TEST_F(ScaleTest, RanksWaitForTheOutputForAnyTime) {
   const std::string run = kProgram +
-                          " scale lenet5 --batch 4 --steps 400 --wait-limit 1 --data synthetic"
+                          " scale lenet5 --batch 4 --steps 400 --wait-limit 2 --data synthetic"
                           " --json -";
   const std::string reader =
       "python3 -c 'import fcntl, os, sys, time\n"
       "F_SETPIPE_SZ = 1031\n"
       "fcntl.fcntl(0, F_SETPIPE_SZ, 4096)\n"
       "os.read(0, 1)\n"
-      "time.sleep(3)\n"
+      "time.sleep(5)\n"
       "sys.stdin.buffer.read()'";
   const Outcome outcome = RunShell(Mpirun(2) + " sh -c " +
                                    Quoted("if [ \"$OMPI_COMM_WORLD_RANK\" != 0 ]; then exec " +
