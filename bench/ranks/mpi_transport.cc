@@ -66,9 +66,9 @@ class MpiTransport final : public Transport {
     Run(kMpiSumF64, kMpiFirst, values.data(), static_cast<std::int64_t>(values.size()), nullptr);
   }
   void Barrier() override { Run(kMpiBarrier, kMpiFirst, nullptr, 0, nullptr); }
-  void AwaitAll() override { Run(kMpiBarrier, kMpiAll, nullptr, 0, nullptr, /*sleeps=*/true); }
 
   std::vector<std::string> Gather(const std::string& text) override {
+    Run(kMpiBarrier, kMpiAll, nullptr, 0, nullptr, /*sleeps=*/true);
     const auto count = static_cast<std::size_t>(ranks());
     std::vector<std::int64_t> sizes(count);
     auto size = static_cast<std::int64_t>(text.size());

@@ -23,7 +23,6 @@ class SoleRank final : public Transport {
   bool IsFinished(int /*request*/) override { return true; }
   void Sum(std::span<double> /*values*/) override {}
   void Barrier() override {}
-  void AwaitAll() override {}
   std::vector<std::string> Gather(const std::string& text) override { return {text}; }
   void Abort(int status) override { std::_Exit(status); }
 };

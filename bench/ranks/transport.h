@@ -39,9 +39,8 @@ class Transport {
   virtual void Sum(std::span<double> values) = 0;
   // Waits until all ranks of the group are here.
   virtual void Barrier() = 0;
-  // Waits until all ranks are here, for any time, with little use of the CPU.
-  virtual void AwaitAll() = 0;
-  // Waits for the texts of all ranks, by rank.
+  // Waits until all ranks are here, for any time and with little use of the CPU, and returns their
+  // texts, by rank.
   virtual std::vector<std::string> Gather(const std::string& text) = 0;
 
   // Waits for a sum. Throws RunFailure, which names the ranks that are absent, if it takes

@@ -12,9 +12,8 @@ using Indices = std::vector<std::size_t>;  // of available CPUs
 Indices OfPart(std::size_t cpus, std::size_t part_width, const JobWidth& wanted) {
   Indices found;
   const std::size_t begin = static_cast<std::size_t>(wanted.part) * part_width;
-  for (std::size_t i = 0; i < std::min(static_cast<std::size_t>(wanted.width), part_width); ++i) {
-    found.push_back((begin + i) % cpus);
-  }
+  const std::size_t count = std::min({static_cast<std::size_t>(wanted.width), part_width, cpus});
+  for (std::size_t i = 0; i < count; ++i) found.push_back((begin + i) % cpus);
   return found;
 }
 

@@ -134,6 +134,19 @@ TEST(CoschedTest, EveryPolicyRunsEveryJob) {
   one.ExpectNothingLeft();
 }
 
+// A socket's path has at most 107 bytes.
+TEST(CoschedTest, ALongTemporaryFolderIsRefused) {
+  const Case one(Job(1, 1));
+  const std::string folder = one.Path("tmp/" + std::string(100, 'a'));
+  std::filesystem::create_directory(folder);
+  setenv("TMPDIR", folder.c_str(), 1);
+  const Outcome outcome = one.Run("fcfs");
+  EXPECT_EQ(outcome.exit_status, 2) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("is too long for a socket: set TMPDIR to a shorter path"));
+  std::filesystem::remove(folder);  // it is empty
+  one.ExpectNothingLeft();
+}
+
 TEST(CoschedTest, OnOneCpuFcfsRunsOneJobAtATime) {
   const Case one(Job(1, 20) + Job(2, 20) + Job(3, 20));
   ASSERT_EQ(one.Run("fcfs", {"--cpus", "1"}).exit_status, 0);

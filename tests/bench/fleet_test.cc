@@ -245,7 +245,7 @@ TEST_F(FleetTest, AProfileWithoutARowIsCollected) {
   EXPECT_EQ(RunTask("any", 1).exit_status, 0);
   const fs::path index = study() + "/tasks/any-1/sweep.json";
   nlohmann::json json = ReadJson(index);
-  json["cases"].clear();
+  json["cases"] = nlohmann::json::array({{{"id", 1}}});  // (a number is no id)
   std::ofstream(index) << json.dump();
   EXPECT_EQ(Fleet("collect").exit_status, 0);
   EXPECT_EQ(Collected(Machines().at(0)).at("cases").size(), 1u);

@@ -95,7 +95,6 @@ class TimedRank final : public Transport {
   }
   void Sum(std::span<double> /*values*/) override {}
   void Barrier() override {}
-  void AwaitAll() override {}
   std::vector<std::string> Gather(const std::string& text) override { return {text, text}; }
   void Abort(int /*status*/) override { std::abort(); }
 
@@ -228,7 +227,6 @@ class ThreadRank final : public Transport {
   }
   void Sum(std::span<double> /*values*/) override {}
   void Barrier() override {}
-  void AwaitAll() override {}
   std::vector<std::string> Gather(const std::string& text) override { return {text}; }
   void Abort(int /*status*/) override { std::abort(); }
 

@@ -190,6 +190,8 @@ TEST(CpuAssignmentTest, AfterALossOfCpus) {
               ElementsAre(ElementsAre(0), ElementsAre(2)));
   EXPECT_THAT(Assign({0}, {{{1}, {0}}, {{1}, {1}}}), ElementsAre(ElementsAre(0), ElementsAre(0)));
   EXPECT_THAT(Assign({0}, {{{2}, {0, 1}}}), ElementsAre(ElementsAre(0)));
+  // A part of 4 CPUs, of which two are left.
+  EXPECT_THAT(Assign({0, 2}, {{{4, 0}, {0, 1, 2, 3}}}, 4), ElementsAre(ElementsAre(0, 2)));
 }
 
 TEST(CpuAssignmentTest, APartHasItsOwnCpus) {

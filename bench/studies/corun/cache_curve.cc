@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bench/command_line/command.h"
+#include "bench/studies/corun/corun_table.h"
 #include "harness/machine/cpu.h"
 #include "harness/sharing/cache_sweeper.h"
 #include "harness/sharing/group.h"
@@ -205,9 +206,8 @@ CacheCurve RunCacheCurve(const CorunWorkload& workload, const Topology& topology
       RunRoundsOf(group, kinds, RoundOptionsOf(settings, curve.window_seconds));
   curve.rounds = rounds.samples.front().front().size();
   const auto stages = StagesOf(group);
-  const auto access_of = [&](std::size_t kind) -> std::optional<double> {
-    const auto seconds = SummaryOfStage(rounds.samples[kind][1], 0);
-    return seconds ? std::optional(seconds->median) : std::nullopt;
+  const auto access_of = [&](std::size_t kind) {
+    return MedianOf(SummaryOfStage(rounds.samples[kind][1], 0));
   };
   curve.hit_seconds = access_of(3);  // of one eighth
   curve.miss_seconds = access_of(misses);

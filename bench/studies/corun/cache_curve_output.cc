@@ -21,10 +21,6 @@ namespace {
 
 constexpr double kMebi = 1 << 20;
 
-std::optional<double> MedianOf(const std::optional<Summary>& seconds) {
-  return seconds ? std::optional(seconds->median) : std::nullopt;
-}
-
 // What the point is called in a table: "3 ways", "12 MiB"; with a star if it was not held.
 std::string NameOf(const CachePoint& point, bool by_ways) {
   if (!by_ways) {

@@ -2,11 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/studies/corun/corun.h"
 #include "bench/studies/results/result_file.h"
-#include "harness/machine/machine.h"
 #include "harness/report/json.h"
 
 namespace topdnn {
@@ -34,7 +32,7 @@ const char* NameOf(SharingVerdict verdict) {
     case SharingVerdict::kUnknown:
       break;
   }
-  return nullptr;
+  return "";
 }
 
 void AddTimes(const CorunTimes& times, Json& json) {
@@ -42,8 +40,7 @@ void AddTimes(const CorunTimes& times, Json& json) {
   json["shared"] = SecondsJson(times.shared);
   json["slowdown"] = MedianJson(times.slowdown);
   json["ci95"] = Ci95Json(times.slowdown);
-  const char* const verdict = NameOf(times.verdict);
-  json["verdict"] = verdict == nullptr ? Json() : Json(verdict);
+  json["verdict"] = TextOrNull(NameOf(times.verdict));
 }
 
 Json NumbersJson(const CountsByName& counts) {
@@ -64,11 +61,11 @@ void AddCounts(const CorunCounts& counts, Json& json) {
   if (counts.events.empty() && counts.reason.empty()) return;
   json["events"] = NumbersJson(counts.events);
   json["flops_counted"] = JsonNumber(counts.flops);
-  json["counts_reason"] = counts.reason.empty() ? Json() : Json(counts.reason);
+  json["counts_reason"] = TextOrNull(counts.reason);
   json["topdown"] = ConditionsJson(counts, [](const PmuCounts& read) {
     return read.topdown ? NumbersJson(*read.topdown) : Json();
   });
-  json["topdown_reason"] = counts.topdown_reason.empty() ? Json() : Json(counts.topdown_reason);
+  json["topdown_reason"] = TextOrNull(counts.topdown_reason);
   json["perf_events"] =
       ConditionsJson(counts, [](const PmuCounts& read) { return NumbersJson(read.events); });
   json["running_fraction"] = ConditionsJson(
@@ -77,7 +74,7 @@ void AddCounts(const CorunCounts& counts, Json& json) {
 
 void AddStatus(Status status, const std::string& reason, Json& json) {
   json["status"] = NameOf(status);
-  json["reason"] = reason.empty() ? Json() : Json(reason);
+  json["reason"] = TextOrNull(reason);
 }
 
 void AddPartition(const CorunMember& member, Json& json) {
@@ -111,15 +108,12 @@ Json CorunMemberJson(const CorunMember& member) {
 }
 
 Json CorunJson(const CorunGroup& group, const std::optional<std::vector<CorunPair>>& matrix) {
-  Json json = {{"schema", kResultSchema},
-               {"command", CommandLine()},
-               {"machine", ToJson(DescribeMachine())},
-               {"partial", Interrupted()},
-               {"rounds", group.rounds},
-               {"window_seconds", JsonNumber(group.window_seconds)},
-               {"share_cores", group.share_cores},
-               {"share_cpus", group.share_cpus},
-               {"group", Json::array()}};
+  Json json = NewResult({{"partial", Interrupted()},
+                         {"rounds", group.rounds},
+                         {"window_seconds", JsonNumber(group.window_seconds)},
+                         {"share_cores", group.share_cores},
+                         {"share_cpus", group.share_cpus},
+                         {"group", Json::array()}});
   for (const CorunMember& member : group.members) json["group"].push_back(CorunMemberJson(member));
   json["notes"] = group.notes;
   json["stp"] = MedianJson(group.stp);

@@ -16,6 +16,10 @@
 
 namespace topdnn {
 
+std::optional<double> MedianOf(const std::optional<Summary>& seconds) {
+  return seconds ? std::optional(seconds->median) : std::nullopt;
+}
+
 std::string MebibytesText(double bytes) { return ThreeDigits(bytes / (1 << 20)) + " MiB"; }
 
 namespace {
@@ -23,10 +27,6 @@ namespace {
 std::string WordOf(SharingVerdict verdict) {
   if (verdict == SharingVerdict::kSlower) return "slower";
   return verdict == SharingVerdict::kFaster ? "faster" : "";
-}
-
-Table::Cell MedianCell(const std::optional<Summary>& seconds) {
-  return seconds ? std::optional(seconds->median) : std::nullopt;
 }
 
 // An exact count in millions; nothing if the workload was not counted at all.
@@ -47,8 +47,8 @@ void AddRow(const CorunTimes& times, Status status, Table& table) {
   const Ink ink = slower ? Ink::kYellow : Ink::kPlain;
   table.Add({OneLine(times.name),
              WordsOf(times.pass),
-             MedianCell(times.solo),
-             MedianCell(times.shared),
+             MedianOf(times.solo),
+             MedianOf(times.shared),
              times.lost(),
              {SlowdownText(times.slowdown), ink},
              SlowdownRangeText(times.slowdown),

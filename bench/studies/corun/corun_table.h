@@ -10,6 +10,7 @@
 
 #include "bench/studies/corun/corun.h"
 #include "harness/sharing/rounds.h"
+#include "harness/statistics/summary.h"
 #include "harness/text/style.h"
 
 namespace topdnn {
@@ -22,6 +23,9 @@ std::string CorunTable(const CorunGroup& group, std::size_t most_stages, const S
 // an interval that is absent is empty.
 std::string SlowdownText(const std::optional<Slowdown>& value);
 std::string SlowdownRangeText(const std::optional<Slowdown>& value);
+
+// Absent if there is no time.
+std::optional<double> MedianOf(const std::optional<Summary>& seconds);
 
 // "3.5 MiB".
 std::string MebibytesText(double bytes);

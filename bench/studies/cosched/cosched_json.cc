@@ -2,11 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/command_line/command.h"
 #include "bench/studies/cosched/cosched.h"
 #include "bench/studies/cosched/cosched_measure.h"
 #include "bench/studies/results/result_file.h"
-#include "harness/machine/machine.h"
 #include "harness/report/json.h"
 
 namespace topdnn {
@@ -33,7 +31,7 @@ Json JobJson(const TraceJob& job, const JobRun& run, bool timeline) {
                {"slowdown", JsonNumber(SlowdownOf(run))},
                {"alone", JsonNumber(run.alone)}};
   json["status"] = !run.failure.empty() ? "FAILED" : run.end ? "OK" : "INTERRUPTED";
-  json["reason"] = run.failure.empty() ? Json() : Json(run.failure);
+  json["reason"] = TextOrNull(run.failure);
   if (!timeline) return json;
   json["timeline"] = Json::array();
   for (const WidthSegment& segment : run.segments) {
@@ -77,7 +75,7 @@ Json PolicyJson(const CoschedPolicy& policy, const std::vector<TraceJob>& jobs) 
   AddMetrics(metrics, json);
   const std::string doubt = DoubtOf(policy);
   json["status"] = doubt.empty() ? "OK" : "DEGRADED";
-  json["reason"] = doubt.empty() ? Json() : Json(doubt);
+  json["reason"] = TextOrNull(doubt);
   json["others_cpu_share"] = JsonNumber(schedule.others);
   json["simulated_makespan"] =
       policy.simulated ? JsonNumber(MetricsOf(*policy.simulated).makespan) : Json();
@@ -95,19 +93,16 @@ Json PolicyJson(const CoschedPolicy& policy, const std::vector<TraceJob>& jobs) 
 
 Json CoschedJson(const CoschedResult& result) {
   const std::string doubt = ModelDoubt(result);
-  Json json = {{"schema", kResultSchema},
-               {"command", CommandLine()},
-               {"machine", ToJson(DescribeMachine())},
-               {"complete", result.complete},
-               {"simulated", !result.policies.empty() && !result.policies.front().real},
-               {"cpus", result.cpus},
-               {"part_width", result.part_width},
-               {"speed_source", result.model_source},
-               {"speed", SpeedModelJson(result.model)},
-               {"speed_status", doubt.empty() ? "OK" : "DEGRADED"},
-               {"speed_reason", doubt.empty() ? Json() : Json(doubt)},
-               {"common_speed", JsonNumber(result.common_speed)},
-               {"policies", Json::array()}};
+  Json json = NewResult({{"complete", result.complete},
+                         {"simulated", !result.policies.empty() && !result.policies.front().real},
+                         {"cpus", result.cpus},
+                         {"part_width", result.part_width},
+                         {"speed_source", result.model_source},
+                         {"speed", SpeedModelJson(result.model)},
+                         {"speed_status", doubt.empty() ? "OK" : "DEGRADED"},
+                         {"speed_reason", TextOrNull(doubt)},
+                         {"common_speed", JsonNumber(result.common_speed)},
+                         {"policies", Json::array()}});
   for (const CoschedPolicy& policy : result.policies) {
     json["policies"].push_back(PolicyJson(policy, result.jobs));
   }

@@ -16,6 +16,8 @@ std::optional<double> OthersShare::Share(double jobs) const {
   const auto machine = ReadMachineTime();
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   if (!machine_ || !machine || online != cpus_) return std::nullopt;
+  // (a hypervisor may reset the stolen time)
+  if (machine->wanted < machine_->wanted) return std::nullopt;
   const double busy = static_cast<double>(machine->wanted - machine_->wanted) /
                       static_cast<double>(sysconf(_SC_CLK_TCK));
   const double own = static_cast<double>(std::clock() - own_) / CLOCKS_PER_SEC;

@@ -88,7 +88,7 @@ Json Fleet::RowsOf(const NodeKind& kind, int set) const {
   const SweepPlan part = PlanOfSet(set);
   std::map<std::string, Json> by_id;
   for (const Json& row : FinishedRows(part, index.json.at("cases"), path)) {
-    by_id[row.value("id", "")] = row;
+    by_id[TextAt(row, "id")] = row;
   }
   Json rows = Json::array();
   for (const SweepCase& one : CasesOf(part)) {

@@ -26,7 +26,7 @@ std::string StateOf(const FleetTask& task) {
 std::size_t MeasuredIn(const Json& index) {
   std::size_t measured = 0;
   for (const Json& row : index.at("cases")) {
-    if (IsMeasured(row.value("status", ""))) ++measured;
+    if (IsMeasured(TextAt(row, "status"))) ++measured;
   }
   return measured;
 }

@@ -7,10 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
+#include "bench/command_line/command.h"
 #include "harness/text/one_line.h"
 #include "harness/width/control_messages.h"
 
@@ -20,15 +21,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A whole number of 0 or more; absent otherwise.
-std::optional<std::int64_t> NumberAt(const Json& json, const char* key) {
+// A whole number of 0 or more that the type can have; absent otherwise.
+template <class Number>
+std::optional<Number> NumberAt(const Json& json, const char* key) {
   const auto value = json.find(key);
-  if (value == json.end() || !value->is_number_unsigned()) return std::nullopt;
-  const auto number = value->get<std::uint64_t>();
-  if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    return std::nullopt;
-  }
-  return static_cast<std::int64_t>(number);
+  const bool valid = value != json.end() && value->is_number_unsigned() &&
+                     std::in_range<Number>(value->get<std::uint64_t>());
+  return valid ? std::optional(value->get<Number>()) : std::nullopt;
 }
 
 }  // namespace
@@ -44,17 +43,11 @@ std::optional<ControlReply> ParseControlReply(std::string_view packet) {
     const bool said = error != json.end() && error->is_string();
     return ControlReply{.error = OneLine(said ? error->get<std::string>() : "no reason given")};
   }
-  const auto width = NumberAt(json, "width");
-  const auto wanted = NumberAt(json, "wanted");
-  const auto iterations = NumberAt(json, "iterations");
-  constexpr std::int64_t kMostWidth = std::numeric_limits<int>::max();
-  if (!width || !wanted || !iterations || *width > kMostWidth || *wanted > kMostWidth) {
-    return std::nullopt;
-  }
-  return ControlReply{.width = static_cast<int>(*width),
-                      .wanted = static_cast<int>(*wanted),
-                      .iterations = *iterations,
-                      .error = {}};
+  const auto width = NumberAt<int>(json, "width");
+  const auto wanted = NumberAt<int>(json, "wanted");
+  const auto iterations = NumberAt<std::int64_t>(json, "iterations");
+  if (!width || !wanted || !iterations) return std::nullopt;
+  return ControlReply{.width = *width, .wanted = *wanted, .iterations = *iterations, .error = {}};
 }
 
 bool ControlClient::Connect() {
@@ -62,7 +55,8 @@ bool ControlClient::Connect() {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path_.size() >= sizeof address.sun_path) {
-    throw std::system_error(ENAMETOOLONG, std::generic_category(), path_);
+    throw UsageError(
+        fmt::format("{}: is too long for a socket: set TMPDIR to a shorter path", OneLine(path_)));
   }
   std::memcpy(address.sun_path, path_.data(), path_.size());
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -17,7 +17,6 @@
 #include "bench/studies/results/result_file.h"
 #include "harness/files/atomic_file.h"
 #include "harness/machine/cgroup.h"
-#include "harness/machine/machine.h"
 #include "harness/report/json.h"
 #include "harness/statistics/summary.h"
 #include "harness/text/one_line.h"
@@ -141,11 +140,7 @@ Json ToJson(const ProgramRun& run) {
 }
 
 void WriteJson(const ProgramOptions& options, const ProgramRounds& rounds) {
-  Json json = {{"schema", kResultSchema},
-               {"command", CommandLine()},
-               {"machine", ToJson(DescribeMachine())},
-               {"program", options.arguments},
-               {"ratio", IntervalJson(rounds.Ratio())}};
+  Json json = NewResult({{"program", options.arguments}, {"ratio", IntervalJson(rounds.Ratio())}});
   for (const auto& [key, runs] :
        {std::pair("unchanged", &rounds.unchanged), std::pair("following", &rounds.following)}) {
     json[key] = Json::array();

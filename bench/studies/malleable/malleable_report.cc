@@ -60,12 +60,9 @@ std::string SourceTable(const MalleableResult& result, const Style& style) {
   };
   for (const SourceFigures& source : result.sources) {
     const auto latency = SummaryIfAny(source.latencies);
-    const auto cost = SummaryIfAny(source.costs);
-    table.Add({source.name, fmt::format("{}", source.changes),
-               text(latency ? std::optional(latency->median) : std::nullopt),
+    table.Add({source.name, fmt::format("{}", source.changes), text(MedianIfAny(source.latencies)),
                text(latency ? std::optional(latency->p90) : std::nullopt),
-               text(cost ? std::optional(cost->median) : std::nullopt),
-               IntervalText(source.costs, style.unicode),
+               text(MedianIfAny(source.costs)), IntervalText(source.costs, style.unicode),
                source.steps_to_steady ? fmt::format("{}", *source.steps_to_steady)
                                       : std::string(kAbsentText)});
   }

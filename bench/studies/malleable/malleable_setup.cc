@@ -12,7 +12,6 @@
 #include "bench/studies/results/result_file.h"
 #include "bench/workload/images.h"
 #include "harness/machine/cpu_set.h"
-#include "harness/machine/machine.h"
 #include "harness/report/json.h"
 #include "harness/width/width_limits.h"
 #include "harness/width/width_signals.h"
@@ -63,16 +62,13 @@ Workload MalleableWorkload(WorkloadOptions& options, bool training, int most) {
 
 nlohmann::ordered_json MalleableHead(const MalleableOptions& options, const Workload& workload,
                                      WidthBounds bounds) {
-  return {{"schema", kResultSchema},
-          {"command", CommandLine()},
-          {"machine", ToJson(DescribeMachine())},
-          {"network", workload.network},
-          {"mode", options.training() ? "train" : "infer"},
-          {"batch", workload.batch},
-          {"dtype", workload.dtype},
-          {"backend", workload.backend},
-          {"min_width", bounds.least},
-          {"max_width", bounds.most}};
+  return NewResult({{"network", workload.network},
+                    {"mode", options.training() ? "train" : "infer"},
+                    {"batch", workload.batch},
+                    {"dtype", workload.dtype},
+                    {"backend", workload.backend},
+                    {"min_width", bounds.least},
+                    {"max_width", bounds.most}});
 }
 
 }  // namespace topdnn

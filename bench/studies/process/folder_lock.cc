@@ -26,6 +26,11 @@ FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& n
   const auto begin = std::chrono::steady_clock::now();
   try {
     while (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) {
+        throw UsageError(
+            fmt::format("{}: cannot be locked: {}: give a folder on another file system", name,
+                        std::generic_category().message(errno)));
+      }
       refuse(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }

@@ -17,7 +17,7 @@ class FolderLock {
  public:
   // Locks an existing folder. If another process holds the lock, `refuse` is called with the
   // seconds that have passed: it throws, or returns to wait on. Throws UsageError, which names the
-  // folder as `name`, if the file cannot be made.
+  // folder as `name`, if the file cannot be made or locked.
   FolderLock(const std::filesystem::path& folder, const std::string& name,
              const std::function<void(double seconds)>& refuse);
   ~FolderLock();

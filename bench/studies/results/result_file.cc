@@ -12,6 +12,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/formats/whole_file.h"
+#include "harness/machine/machine.h"
 #include "harness/text/nested_json.h"
 
 namespace topdnn {
@@ -75,6 +76,14 @@ std::string NameOf(ResultKind kind) {
     if (known.kind == kind) return std::string(known.name);
   }
   return "";
+}
+
+Json NewResult(const Json& more) {
+  Json json = {{"schema", kResultSchema},
+               {"command", CommandLine()},
+               {"machine", ToJson(DescribeMachine())}};
+  json.update(more);
+  return json;
 }
 
 ResultFile ReadResult(const std::string& path) {

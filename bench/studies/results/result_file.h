@@ -34,6 +34,9 @@ struct ResultFile {
 // The schema that this version writes and reads.
 inline constexpr int kResultSchema = 1;
 
+// {"schema", "command", "machine"}, and the pairs of `more`.
+nlohmann::ordered_json NewResult(const nlohmann::ordered_json& more);
+
 // The name of a sweep's index in its folder.
 inline constexpr const char* kSweepIndex = "sweep.json";
 

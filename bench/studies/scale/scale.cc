@@ -200,10 +200,11 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
       Worsen(report.verdict, Status::kDegraded, disturbed);
     }
   }
-  if (!report.complete) Worsen(report.verdict, Status::kDegraded, "interrupted");
   if (!measured.wrong.empty()) {
     Worsen(report.verdict, Status::kFailed, measured.wrong);
     for (GroupFigures& group : report.groups) RemoveTimes(group);
+  } else if (!report.complete) {
+    Worsen(report.verdict, Status::kDegraded, "interrupted");
   }
   return measured;
 }

@@ -149,7 +149,6 @@ std::string OversubscriptionOf(const std::vector<RankIdentity>& ranks) {
 std::vector<RankIdentity> Agree(Transport& transport, const RankIdentity& own,
                                 const std::exception_ptr& failure) {
   const auto [error, status] = ExplainFailure(failure);
-  transport.AwaitAll();
   const std::vector<std::string> texts =
       transport.Gather(Json{{"error", error}, {"status", status}, {"rank", ToJson(own)}}.dump(
           -1, ' ', false, Json::error_handler_t::replace));

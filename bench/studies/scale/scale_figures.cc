@@ -26,16 +26,6 @@ std::vector<double> Means(const GroupRun& run, const Value& value) {
   return means;
 }
 
-std::vector<double> Longest(const GroupRun& run) {
-  std::vector<double> longest(run.samples.front().steps.size());
-  for (std::size_t i = 0; i < longest.size(); ++i) {
-    for (const RankSamples& rank : run.samples) {
-      longest[i] = std::max(longest[i], rank.steps[i].seconds);
-    }
-  }
-  return longest;
-}
-
 std::vector<double> OfRank(const RankSamples& rank, const Value& value) {
   std::vector<double> values;
   for (const StepTimes& step : rank.steps) values.push_back(value(step));
@@ -115,11 +105,21 @@ std::vector<RankFigures> FiguresOfRanks(const GroupRun& run) {
 
 }  // namespace
 
+std::vector<double> LongestSteps(const GroupRun& run) {
+  std::vector<double> longest(run.samples.front().steps.size());
+  for (std::size_t i = 0; i < longest.size(); ++i) {
+    for (const RankSamples& rank : run.samples) {
+      longest[i] = std::max(longest[i], rank.steps[i].seconds);
+    }
+  }
+  return longest;
+}
+
 GroupFigures FiguresOf(const GroupRun& run, Wire wire) {
   GroupFigures figures;
   figures.ranks = run.ranks;
   figures.global_batch = run.global_batch;
-  figures.step = Longest(run);
+  figures.step = LongestSteps(run);
   figures.compute = Means(run, [](const StepTimes& step) { return step.compute; });
   figures.exposed = Means(run, [](const StepTimes& step) { return step.exposed; });
   figures.hidden = Means(run, [](const StepTimes& step) { return step.hidden; });

@@ -48,6 +48,9 @@ struct GroupFigures {
   std::optional<SumCeiling> ceiling;
 };
 
+// By timed step: the seconds of the rank that took longest.
+std::vector<double> LongestSteps(const GroupRun& run);
+
 GroupFigures FiguresOf(const GroupRun& run, Wire wire);
 
 // Which rank shared its CPU with other work, in one line; empty: none did.

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "bench/studies/scale/scale_figures.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
@@ -42,17 +43,6 @@ std::vector<ReadyBucket> ReadyBucketsOf(const GroupRun& run, Wire wire) {
                        run.buckets[i].elements * BytesOf(wire)});
   }
   return buckets;
-}
-
-// The median over the steps of the longest step of a rank.
-double MeasuredStep(const GroupRun& run) {
-  std::vector<double> longest(run.samples.front().steps.size());
-  for (const RankSamples& rank : run.samples) {
-    for (std::size_t i = 0; i < longest.size(); ++i) {
-      longest[i] = std::max(longest[i], rank.steps[i].seconds);
-    }
-  }
-  return Median(longest);
 }
 
 std::vector<std::string> AssumptionsOf(const GroupRun& largest) {
@@ -100,7 +90,7 @@ ScalePrediction PredictScaling(const std::vector<GroupRun>& measured, Wire wire)
     for (const StepTimes& step : rank.steps) compute.push_back(step.compute);
   }
   const double packing = MedianOf(largest, [](const StepTimes& step) { return step.packing; });
-  const double one = MeasuredStep(runs.front());
+  const double one = Median(LongestSteps(runs.front()));
   std::set<int> sizes;
   for (int ranks = 2; ranks <= kMostRanks; ranks *= 2) sizes.insert(ranks);
   for (const GroupRun& run : measured) {
@@ -113,7 +103,7 @@ ScalePrediction PredictScaling(const std::vector<GroupRun>& measured, Wire wire)
     step.efficiency = one / step.step;
     for (const GroupRun& run : measured) {
       if (run.ranks != ranks) continue;
-      const double seconds = MeasuredStep(run);
+      const double seconds = Median(LongestSteps(run));
       if (run.shares_cpus) {
         step.step_bound = seconds;
         step.efficiency_bound = one / seconds;

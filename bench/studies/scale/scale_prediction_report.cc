@@ -98,7 +98,7 @@ std::string PredictionTable(const ScalePrediction& prediction, const Style& styl
 void AddPrediction(const ScalePrediction& prediction, Json& json) {
   json["model"] = nullptr;
   json["predicted"] = Json::array();
-  json["prediction_reason"] = prediction.reason.empty() ? Json() : Json(prediction.reason);
+  json["prediction_reason"] = TextOrNull(prediction.reason);
   if (prediction.models.empty()) return;
   const auto model = [](const AllreduceModel& fitted) {
     return Json{{"algorithm", NameOf(fitted.algorithm)},

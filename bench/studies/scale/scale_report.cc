@@ -6,10 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "bench/command_line/command.h"
 #include "bench/studies/results/result_file.h"
 #include "bench/studies/scale/scale_prediction_report.h"
-#include "harness/machine/machine.h"
 #include "harness/report/json.h"
 #include "harness/statistics/interval.h"
 #include "harness/statistics/summary.h"
@@ -219,24 +217,21 @@ std::string ScaleTable(const ScaleReport& report, const ScaleOptions& options, c
 }
 
 Json ScaleJson(const ScaleReport& report, const ScaleOptions& options) {
-  Json json = {{"schema", kResultSchema},
-               {"command", CommandLine()},
-               {"machine", ToJson(DescribeMachine())},
-               {"network", report.network},
-               {"mode", "train"},
-               {"dtype", report.dtype},
-               {"backend", report.backend},
-               {"status", NameOf(report.verdict.status)},
-               {"reason", report.verdict.reason.empty() ? Json() : Json(report.verdict.reason)},
-               {"complete", report.complete},
-               {"partial", !report.complete},
-               {"mpi", report.mpi},
-               {"ranks", report.groups.back().ranks},
-               {"threads", report.ranks.front().threads},
-               {"wire", options.wire},
-               {"overlap", !options.no_overlap},
-               {"bucket_size", report.bucket_bytes},
-               {"scaling", options.scaling.empty() ? Json() : Json(options.scaling)}};
+  Json json = NewResult({{"network", report.network},
+                         {"mode", "train"},
+                         {"dtype", report.dtype},
+                         {"backend", report.backend},
+                         {"status", NameOf(report.verdict.status)},
+                         {"reason", TextOrNull(report.verdict.reason)},
+                         {"complete", report.complete},
+                         {"partial", !report.complete},
+                         {"mpi", report.mpi},
+                         {"ranks", report.groups.back().ranks},
+                         {"threads", report.ranks.front().threads},
+                         {"wire", options.wire},
+                         {"overlap", !options.no_overlap},
+                         {"bucket_size", report.bucket_bytes},
+                         {"scaling", TextOrNull(options.scaling)}});
   AddGroup(report.groups.back(), json);
   json["loss"] = Json::array();
   for (const double loss : report.losses) json["loss"].push_back(JsonNumber(loss));

@@ -260,7 +260,6 @@ RankRun::Result RankRun::Steps() {
 std::optional<GroupRun> RankRun::Train(RankRun* run, Transport& transport) {
   Result result;
   if (run != nullptr) result = run->Steps();
-  transport.AwaitAll();
   const std::vector<std::string> texts = transport.Gather(Json{
       {"samples", ToJson(result.own)},
       {"on_cpu", JsonNumber(result.own.on_cpu)},

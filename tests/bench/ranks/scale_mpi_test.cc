@@ -22,6 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
 
@@ -218,6 +219,29 @@ TEST_F(ScaleTest, NamesTheRanksWhoseGradientsAreNotFinite) {
                 "the gradients of rank 0, 1 are not finite at step");
   EXPECT_EQ(Result()["status"], "FAILED");
   EXPECT_TRUE(Result()["step"]["seconds"].is_null());  // a wrong result has no times
+  // The first of two numbers of ranks fails.
+  ExpectOneLine(Run(2, "lenet5 --batch 4 --learning-rate 1e30 --scaling strong"), 1,
+                "the gradients of rank 0 are not finite at step");
+  EXPECT_THAT(Result()["reason"].get<std::string>(), Not(HasSubstr("interrupted")));
+}
+
+// The reader of rank 0's output goes on after more than --wait-limit.
+TEST_F(ScaleTest, RanksWaitForTheOutputForAnyTime) {
+  const std::string run = kProgram +
+                          " scale lenet5 --batch 4 --steps 400 --wait-limit 2 --data synthetic"
+                          " --json -";
+  const std::string reader =
+      "python3 -c 'import fcntl, os, sys, time\n"
+      "F_SETPIPE_SZ = 1031\n"
+      "fcntl.fcntl(0, F_SETPIPE_SZ, 4096)\n"
+      "os.read(0, 1)\n"
+      "time.sleep(5)\n"
+      "sys.stdin.buffer.read()'";
+  const Outcome outcome = RunShell(Mpirun(2) + " sh -c " +
+                                   Quoted("if [ \"$OMPI_COMM_WORLD_RANK\" != 0 ]; then exec " +
+                                          run + "; fi\n" + run + " | " + reader));
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, Not(HasSubstr("has waited")));
 }
 
 TEST_F(ScaleTest, AnInterruptOfOneRankKeepsTheStepsOfAll) {
