@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
 #include "harness/text/errors.h"
 #include "kernels/kernel/thread_width.h"
@@ -18,6 +19,10 @@ namespace {
 
 void RunSpeed(benchmark::State& state, const std::function<Findings()>& measure,
               BenchmarkCases& cases) {
+  const auto skip = [&](const char* reason) {
+    ++cases.skipped;
+    state.SkipWithError((std::string("SKIPPED: ") + reason).c_str());
+  };
   try {
     const TickClock clock = BestClock();
     Findings findings;
@@ -30,8 +35,9 @@ void RunSpeed(benchmark::State& state, const std::function<Findings()>& measure,
     state.SetLabel(findings.label);
     ++cases.timed;
   } catch (const Skipped& skipped) {
-    ++cases.skipped;
-    state.SkipWithError((std::string("SKIPPED: ") + skipped.what()).c_str());
+    skip(skipped.what());
+  } catch (const UsageError& error) {  // a network that cannot be planned here
+    skip(error.what());
   } catch (const std::exception& error) {
     ++cases.failed;
     state.SkipWithError((std::string("FAILED: ") + error.what()).c_str());
