@@ -1,5 +1,3 @@
-#include "harness/report/tables/bounds_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 

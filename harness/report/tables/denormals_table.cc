@@ -7,7 +7,7 @@
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"
-#include "harness/report/tables/factor_tables.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 

@@ -1,9 +1,8 @@
-#include "harness/report/tables/dram_table.h"
-
 #include <algorithm>
 
 #include "harness/counters/source.h"
 #include "harness/report/registry.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
