@@ -158,7 +158,6 @@ namespace {
 
 const ReportRegistration kBounds(TableReport{
     .name = "bounds",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       // (the tree has them, with other evidence)

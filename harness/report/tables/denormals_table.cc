@@ -86,7 +86,6 @@ namespace {
 
 const ReportRegistration kDenormals(TableReport{
     .name = "denormals",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return DenormalsTable(report, style, options.stages);

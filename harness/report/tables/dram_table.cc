@@ -34,7 +34,6 @@ namespace {
 
 const ReportRegistration kDram(TableReport{
     .name = "dram",
-    .help = "",
     .place = 2,
     .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
       return DramTableText(report, style);

@@ -74,7 +74,6 @@ namespace {
 
 const ReportRegistration kEnergyReport(TableReport{
     .name = "energy",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
       return EnergyTableText(report, style);

@@ -133,7 +133,6 @@ namespace {
 
 const ReportRegistration kExperiment(TableReport{
     .name = "experiment",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return options.AsksFor("memory") ? ExperimentTable(report, style, options.stages) : "";

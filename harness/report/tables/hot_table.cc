@@ -96,7 +96,6 @@ namespace {
 
 const ReportRegistration kHot(TableReport{
     .name = "hot",
-    .help = "",
     .place = 7,
     .text = [](const Report& report, const Style&, const ConsoleOptions&) {
       return HotTableText(report);

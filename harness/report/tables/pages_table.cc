@@ -100,7 +100,6 @@ namespace {
 
 const ReportRegistration kPages(TableReport{
     .name = "pages",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return PagesTable(report, style, options.stages);

@@ -165,7 +165,6 @@ namespace {
 
 const ReportRegistration kWidth(TableReport{
     .name = "width",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return WidthTable(report, style, options.stages);
@@ -173,7 +172,6 @@ const ReportRegistration kWidth(TableReport{
 
 const ReportRegistration kCore(TableReport{
     .name = "core",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return options.AsksFor("core") ? CoreTable(report, style, options.stages) : "";
@@ -181,7 +179,6 @@ const ReportRegistration kCore(TableReport{
 
 const ReportRegistration kBandwidth(TableReport{
     .name = "bandwidth",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return BandwidthTable(report, style, options.stages);

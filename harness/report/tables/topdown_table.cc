@@ -79,7 +79,6 @@ namespace {
 
 const ReportRegistration kTopdown(TableReport{
     .name = "topdown",
-    .help = "",
     .place = 1,
     .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
       return TopdownTableText(report, style);
