@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace topdnn {
 
 void ReplaySamples(std::span<const double> samples, benchmark::State& state) {
@@ -32,6 +34,27 @@ void SetRecord(const Record& record, const std::string& what, benchmark::State& 
   SetCounter("GFLOP/s", record.Gflops(), state);
   SetCounter("peak_fraction", record.PeakFraction(), state);
   for (const auto& [event, count] : record.events) SetCounter(event, count, state);
+}
+
+void SkipRow(const std::string& reason, benchmark::State& state, BenchmarkCases& cases) {
+  ++cases.skipped;
+  state.SkipWithError(("SKIPPED: " + reason).c_str());
+}
+
+void FailRow(const std::string& message, benchmark::State& state, BenchmarkCases& cases) {
+  ++cases.failed;
+  state.SkipWithError(message.c_str());
+}
+
+void AddManualCase(const std::string& name, std::int64_t iterations, benchmark::TimeUnit unit,
+                   std::function<void(benchmark::State&)> run, BenchmarkCases& cases) {
+  cases.all.push_back({fmt::format("{}/iterations:{}/manual_time", name, iterations),
+                       [name, iterations, unit, run = std::move(run)] {
+                         benchmark::RegisterBenchmark(name.c_str(), run)
+                             ->UseManualTime()
+                             ->Iterations(iterations)
+                             ->Unit(unit);
+                       }});
 }
 
 }  // namespace topdnn

@@ -112,16 +112,8 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
   } catch (const std::exception& error) {
     loaded.failure = error.what();
   }
-  if (!loaded.refusal.empty()) {
-    ++cases.skipped;
-    state.SkipWithError(("SKIPPED: " + loaded.refusal).c_str());
-    return;
-  }
-  if (!loaded.failure.empty()) {
-    ++cases.failed;
-    state.SkipWithError(("FAILED: " + loaded.failure).c_str());
-    return;
-  }
+  if (!loaded.refusal.empty()) return SkipRow(loaded.refusal, state, cases);
+  if (!loaded.failure.empty()) return FailRow("FAILED: " + loaded.failure, state, cases);
   KernelTiming timing;
   timing.cold = key.cold;
   timing.iterations = static_cast<std::int64_t>(state.max_iterations);
@@ -132,16 +124,11 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
     return MeasureKernel(loaded.name, *loaded.kernel, timing);
   }();
   if (const std::string failure = TakeRunFailure(); !failure.empty()) {
-    ++cases.failed;
-    state.SkipWithError(("FAILED: " + failure).c_str());
-    return;
+    return FailRow("FAILED: " + failure, state, cases);
   }
-  if (!record.seconds || Interrupted()) {
-    ++cases.failed;
-    const std::string reason =
-        Interrupted() ? "interrupted" : fmt::format("{}: {}", NameOf(record.status), record.reason);
-    state.SkipWithError(reason.c_str());
-    return;
+  if (Interrupted()) return FailRow("interrupted", state, cases);
+  if (!record.seconds) {
+    return FailRow(fmt::format("{}: {}", NameOf(record.status), record.reason), state, cases);
   }
   ReplaySamples(UndisturbedSeconds(samples.step), state);
   SetKernelRecord(loaded, key.execution.type, record, state);
@@ -187,8 +174,7 @@ class Registrar {
     one.refusal = problem.reason;
     one.register_case = [name, reason = problem.reason, cases = &cases_] {
       benchmark::RegisterBenchmark(name.c_str(), [reason, cases](benchmark::State& state) {
-        ++cases->skipped;
-        state.SkipWithError(("SKIPPED: " + reason).c_str());
+        SkipRow(reason, state, *cases);
       });
     };
     cases_.all.push_back(std::move(one));

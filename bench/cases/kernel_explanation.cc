@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/report/tables/hot_table.h"
+#include "harness/report/tables/tables.h"
 #include "kernels/kernel/thread_width.h"
 
 namespace topdnn {

@@ -31,17 +31,11 @@ namespace topdnn {
 
 namespace {
 
-// Configures a case: manual time, with one iteration per sample.
+// Adds a case with one iteration per sample.
 void Add(const std::string& name, std::int64_t iterations, BenchmarkCases& cases,
          std::function<void(benchmark::State&)> run) {
-  iterations = cases.iterations.value_or(iterations);
-  cases.all.push_back({fmt::format("{}/iterations:{}/manual_time", name, iterations),
-                       [name, iterations, run = std::move(run)] {
-                         benchmark::RegisterBenchmark(name.c_str(), run)
-                             ->UseManualTime()
-                             ->Iterations(iterations)
-                             ->Unit(benchmark::kMicrosecond);
-                       }});
+  AddManualCase(name, cases.iterations.value_or(iterations), benchmark::kMicrosecond,
+                std::move(run), cases);
 }
 
 // The data kept for a plan's stage. The plan itself is freed, since the memory of many networks
@@ -148,19 +142,10 @@ std::vector<std::pair<std::string, StagePass>> NetworkCase::PossibleStages() con
   return stages;
 }
 
-void Skip(const std::string& reason, benchmark::State& state, BenchmarkCases& cases) {
-  ++cases.skipped;
-  state.SkipWithError(("SKIPPED: " + reason).c_str());
-}
-
 // One row: the samples of a stage, or of the step.
 void RunRow(benchmark::State& state, const Record& record, const StageSamples& samples,
             BenchmarkCases& cases) {
-  if (!record.seconds) {
-    ++cases.failed;
-    state.SkipWithError(record.reason.c_str());
-    return;
-  }
+  if (!record.seconds) return FailRow(record.reason, state, cases);
   ReplaySamples(UndisturbedSeconds(samples), state);
   SetRecord(record, record.implementation, state);
   ++cases.timed;
@@ -182,15 +167,11 @@ void RunStageRow(benchmark::State& state, NetworkCase& network, const std::strin
   const auto stage = std::find_if(stages.begin(), stages.end(), [&](const PlannedStage& planned) {
     return planned.name == layer && planned.pass == pass;
   });
-  if (stage == stages.end()) return Skip(AbsenceOf(layer, stages), state, cases);
+  if (stage == stages.end()) return SkipRow(AbsenceOf(layer, stages), state, cases);
   const auto at = static_cast<std::size_t>(stage - stages.begin());
   const auto& records = network.report().stages;
   const auto& samples = network.profile().in_network.stages;
-  if (at >= records.size() || at >= samples.size()) {
-    ++cases.failed;
-    state.SkipWithError("interrupted");
-    return;
-  }
+  if (at >= records.size() || at >= samples.size()) return FailRow("interrupted", state, cases);
   RunRow(state, records[at], samples[at], cases);
 }
 
@@ -199,13 +180,11 @@ void RunOrSkip(benchmark::State& state, BenchmarkCases& cases, const std::functi
   try {
     run();
   } catch (const UsageError& error) {
-    Skip(error.what(), state, cases);
+    SkipRow(error.what(), state, cases);
   } catch (const KernelFailed& error) {
-    ++cases.failed;
-    state.SkipWithError(OneLine(error.what()).c_str());
+    FailRow(OneLine(error.what()), state, cases);
   } catch (const std::bad_alloc&) {
-    ++cases.failed;
-    state.SkipWithError("out of memory");
+    FailRow("out of memory", state, cases);
   }
 }
 

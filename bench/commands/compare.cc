@@ -124,15 +124,26 @@ int RunExact(const CompareOptions& options) {
   return !limits.empty() && comparison.Uncounted() > 0 ? kExitCannotTell : kExitGood;
 }
 
+Comparison CompareTimes(const CompareOptions& options) {
+  try {
+    ComparedResults results = PairResults(ReadResult(options.a), ReadResult(options.b));
+    if (options.rerun) MeasureAgain(options, results);
+    return CompareResults(results);
+  } catch (const nlohmann::json::exception&) {
+    throw UsageError(
+        fmt::format("{} or {}: a key has another type than topdnn writes: write the results again "
+                    "with topdnn",
+                    options.a, options.b));
+  }
+}
+
 int RunCompare(const CompareOptions& options) {
   const std::optional<double> fail_above = FractionOf("--fail-above", options.fail_above);
   CheckOutputs({options.json}, {options.a, options.b});
   CheckRerun(options);
   CheckExact(options);
   if (options.exact) return RunExact(options);
-  ComparedResults results = PairResults(ReadResult(options.a), ReadResult(options.b));
-  if (options.rerun) MeasureAgain(options, results);
-  Comparison comparison = CompareResults(results);
+  Comparison comparison = CompareTimes(options);
   if (fail_above) comparison.limit = *fail_above;
   PublishResult(
       options.json, [&] { return ComparisonJson(comparison, options.a, options.b); },
@@ -152,7 +163,7 @@ std::function<int()> ConfigureCompare(CommandParser& parser) {
   parser.Add("--fail-above PERCENT", options->fail_above,
              "exit with status 1 if the step, or a stage that differs, is slower in B by more than "
              "this: the lower end of the 95 % interval of its ratio is above 1 + PERCENT / 100; "
-             "with status 4 if the interval holds both 1 and that");
+             "with status 4 if the interval holds that");
   parser.AddFlag(
       "--exact", options->exact,
       "compare what the stages execute, in two files of profile --exact-baseline, instead "

@@ -64,12 +64,9 @@ CorunSettings SettingsOf(const CorunOptions& options) {
                                  options.rounds, kLeastRounds, kMostRounds));
   }
   CorunSettings settings{.rounds = options.rounds,
-                         .window_seconds = {},
                          .most_seconds = ParseDuration("--timeout", options.timeout),
                          .cancel = &InterruptFlag(),
-                         .partitions = nullptr,
-                         .counting = CorunCounting::Here(options.counters),
-                         .progress = {}};
+                         .counting = CorunCounting::Here(options.counters)};
   if (!options.window.empty()) settings.window_seconds = ParseDuration("--window", options.window);
   return settings;
 }

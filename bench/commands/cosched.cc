@@ -141,8 +141,7 @@ SpeedSettings SpeedSettingsOf(const CoschedOptions& options, const JobLaunch& la
   SpeedSettings settings{.launch = launch,
                          .cpus = FirstCpus(options.cpus.value_or(kMostTraceWidth)),
                          .window_seconds = ParseDuration("--window", options.window),
-                         .cancel = &InterruptFlag(),
-                         .progress = {}};
+                         .cancel = &InterruptFlag()};
   settings.progress = [&line](const std::string& what, double share) {
     line.Show(fmt::format("{}: {:.0f} %", what, 100 * share));
   };

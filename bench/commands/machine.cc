@@ -24,7 +24,7 @@
 #include "harness/probes/ceiling_verdict.h"
 #include "harness/report/json.h"
 #include "harness/report/publish_result.h"
-#include "harness/report/tables/ceiling_table.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/style.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"

@@ -27,7 +27,7 @@
 #include "harness/probes/probe.h"
 #include "harness/report/json.h"
 #include "harness/report/publish_result.h"
-#include "harness/report/tables/known_mixes_table.h"
+#include "harness/report/tables/tables.h"
 #include "harness/report/validation.h"
 #include "harness/text/style.h"
 #include "harness/topdown/perf_events.h"

@@ -82,11 +82,7 @@ std::optional<FedStep> MeasureFedSteps(const WorkloadOptions& options, const Inp
                .loaders = loading.threads,
                .augmentation = input.augment,
                .placement = placement.name(),
-               .times = std::move(times),
-               .step = {},
-               .compute = {},
-               .input_wait = {},
-               .other = {}};
+               .times = std::move(times)};
   Summarize(step);
   return step;
 }

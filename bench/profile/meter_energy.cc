@@ -10,7 +10,7 @@
 #include "bench/command_line/command.h"
 #include "harness/counters/energy/meter.h"
 #include "harness/files/input_file.h"
-#include "harness/report/tables/energy_table.h"
+#include "harness/report/tables/tables.h"
 
 namespace topdnn {
 

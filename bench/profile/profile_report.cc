@@ -183,7 +183,8 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
     LeaveOutTrees(report);
   }
   report.memory = MemoryJson(*workload.plan, report);
-  if (options.Shows(kSeries)) {
+  // (the phases and the step include the times of a stage with a wrong result)
+  if (options.Shows(kSeries) && report.step.status != Status::kFailed) {
     report.evolution =
         EvolutionJson(profile.in_network, PhasesOfPlan(*workload.plan, profile.in_network));
   }

@@ -5,8 +5,7 @@
 
 #include "bench/benchdnn/benchdnn_line.h"
 #include "bench/replay/trace_report.h"
-#include "harness/report/tables/bounds_table.h"
-#include "harness/report/tables/topdown_table.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/one_line.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"

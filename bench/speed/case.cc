@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "bench/cases/benchmark_rows.h"
+#include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
 #include "harness/text/errors.h"
 #include "kernels/kernel/thread_width.h"
@@ -30,11 +32,11 @@ void RunSpeed(benchmark::State& state, const std::function<Findings()>& measure,
     state.SetLabel(findings.label);
     ++cases.timed;
   } catch (const Skipped& skipped) {
-    ++cases.skipped;
-    state.SkipWithError((std::string("SKIPPED: ") + skipped.what()).c_str());
+    SkipRow(skipped.what(), state, cases);
+  } catch (const UsageError& error) {  // a network that cannot be planned here
+    SkipRow(error.what(), state, cases);
   } catch (const std::exception& error) {
-    ++cases.failed;
-    state.SkipWithError((std::string("FAILED: ") + error.what()).c_str());
+    FailRow(std::string("FAILED: ") + error.what(), state, cases);
   }
 }
 
@@ -101,12 +103,7 @@ void AddSpeedCase(const std::string& name, std::function<Findings()> measure,
   auto run = [measure = std::move(measure), &cases](benchmark::State& state) {
     RunSpeed(state, measure, cases);
   };
-  cases.all.push_back({name + "/iterations:1/manual_time", [name, run = std::move(run)] {
-                         benchmark::RegisterBenchmark(name.c_str(), run)
-                             ->UseManualTime()
-                             ->Iterations(1)
-                             ->Unit(benchmark::kSecond);
-                       }});
+  AddManualCase(name, 1, benchmark::kSecond, std::move(run), cases);
 }
 
 }  // namespace topdnn

@@ -253,15 +253,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
 
   Workload workload{.network = options.network,
                     .backend = rules == nullptr ? options.backend : request.backend,
-                    .dtype = options.dtype,
-                    .batch = 0,
-                    .image = {},
-                    .classes = 0,
-                    .totals = {},
-                    .plan = nullptr,
-                    .parameters = {},
-                    .inputs = {},
-                    .outputs = {}};
+                    .dtype = options.dtype};
   try {
     NetworkSource source = OpenNetwork({.network = options.network,
                                         .weights = options.weights,

@@ -99,15 +99,15 @@ struct Workload {
   std::string backend;
   std::string dtype;
   std::int64_t batch = 0;
-  Shape image;  // (C, H, W)
+  Shape image = {};  // (C, H, W)
   std::int64_t classes = 0;
-  GraphTotals totals;
-  std::unique_ptr<Plan> plan;
-  std::optional<ParameterValues> parameters;  // absent: drawn from the seed
+  GraphTotals totals = {};
+  std::unique_ptr<Plan> plan = {};
+  std::optional<ParameterValues> parameters = {};  // absent: drawn from the seed
   // The plan's inputs and outputs as the file has them: the plan's own output may have the same
   // elements in another shape.
-  std::vector<ImportedInput> inputs;
-  std::vector<NetworkOutput> outputs;
+  std::vector<ImportedInput> inputs = {};
+  std::vector<NetworkOutput> outputs = {};
 };
 
 // The rules that --plan names; nullptr: the best plan. Throws UsageError for an unknown name and

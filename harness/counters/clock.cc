@@ -34,9 +34,9 @@ class ClockSource final : public CounterSource {
 Availability ProbeClock() {
   timespec resolution{};
   if (clock_getres(CLOCK_MONOTONIC_RAW, &resolution) != 0) {
-    return {.works = false, .reason = "the kernel has no CLOCK_MONOTONIC_RAW", .remedy = ""};
+    return {.works = false, .reason = "the kernel has no CLOCK_MONOTONIC_RAW"};
   }
-  return {.works = true, .reason = "CLOCK_MONOTONIC_RAW, nanoseconds", .remedy = ""};
+  return {.works = true, .reason = "CLOCK_MONOTONIC_RAW, nanoseconds"};
 }
 
 const SourceRegistration kClock({.name = "clock",

@@ -31,14 +31,12 @@ Availability ProbeHardware() {
     return {.works = false,
             .reason =
                 "cycles and instructions open but stay at zero: there is no real PMU, or "
-                "another program holds all its counters",
-            .remedy = ""};
+                "another program holds all its counters"};
   }
   if (trial.counts.empty()) {
-    return {
-        .works = false, .reason = "cycles and instructions open but cannot be read", .remedy = ""};
+    return {.works = false, .reason = "cycles and instructions open but cannot be read"};
   }
-  return {.works = true, .reason = "cycles and instructions, user mode, one group", .remedy = ""};
+  return {.works = true, .reason = "cycles and instructions, user mode, one group"};
 }
 
 const SourceRegistration kHardware({.name = "hardware",
@@ -46,7 +44,7 @@ const SourceRegistration kHardware({.name = "hardware",
                                     .choice = "perf",
                                     .probe = ProbeHardware,
                                     .open = []() -> std::unique_ptr<CounterSource> {
-                                      PerfPlan plan = {.passes = {HardwareEvents()}, .absent = {}};
+                                      PerfPlan plan = {.passes = {HardwareEvents()}};
                                       PerfKind kind = {.what = "hardware events",
                                                        .by_thread = false};
                                       return std::make_unique<PerfSource>(

@@ -32,7 +32,7 @@ struct PerfPlan {
     int error = 0;  // an errno; 0: opens, but never gets on a counter
   };
   std::vector<std::vector<ResolvedEvent>> passes;  // each a group, its leader first
-  std::vector<Absent> absent;
+  std::vector<Absent> absent = {};
   // On a hybrid CPU: the cycles on each other core type, counted with every pass in separate
   // groups.
   std::vector<ResolvedEvent> elsewhere{};

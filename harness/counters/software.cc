@@ -28,7 +28,7 @@ Availability ProbeSoftware() {
   PerfGroup group(PerfSyscalls::Real());
   const int error = group.Open(SoftwareEvents(), PerfScope::Thread(0, kModes)).error;
   if (error != 0) return ExplainRefusal(error, PerfSurroundings::Here(), "software events");
-  return {.works = true, .reason = "perf_event software events of every thread", .remedy = ""};
+  return {.works = true, .reason = "perf_event software events of every thread"};
 }
 
 const SourceRegistration kSoftware({.name = "software",
@@ -36,7 +36,7 @@ const SourceRegistration kSoftware({.name = "software",
                                     .choice = "perf",
                                     .probe = ProbeSoftware,
                                     .open = []() -> std::unique_ptr<CounterSource> {
-                                      PerfPlan plan = {.passes = {SoftwareEvents()}, .absent = {}};
+                                      PerfPlan plan = {.passes = {SoftwareEvents()}};
                                       PerfKind kind = {.what = "software events",
                                                        .modes = kModes,
                                                        .by_thread = false};
@@ -76,8 +76,7 @@ const SourceRegistration kRusage({.name = "rusage",
                                     return {.works = true,
                                             .reason =
                                                 "context switches and page faults of the "
-                                                "whole process",
-                                            .remedy = ""};
+                                                "whole process"};
                                   },
                                   .open = []() -> std::unique_ptr<CounterSource> {
                                     return std::make_unique<RusageSource>();

@@ -23,8 +23,8 @@ namespace topdnn {
 // Whether a source works on this machine; if not, why, and what would make it work.
 struct Availability {
   bool works = false;
-  std::string reason;  // "this virtual machine has no PMU"; if it works: what it counts
-  std::string remedy;  // "sysctl kernel.perf_event_paranoid=1"; empty: nothing the user can do
+  std::string reason;       // "this virtual machine has no PMU"; if it works: what it counts
+  std::string remedy = {};  // "sysctl kernel.perf_event_paranoid=1"; empty: nothing the user can do
 };
 
 // The name of the event for floating-point operations, if a source counts them.

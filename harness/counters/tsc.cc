@@ -25,22 +25,20 @@ std::uint64_t NowTsc() noexcept {
 
 Availability ProbeTsc() {
   if (!IdentifyCpu().invariant_tsc) {
-    return {.works = false,
-            .reason = "CPUID 80000007H does not report a time stamp counter with an invariant rate",
-            .remedy = ""};
+    return {
+        .works = false,
+        .reason = "CPUID 80000007H does not report a time stamp counter with an invariant rate"};
   }
   if (const std::string reason = TscDistrust(); !reason.empty()) {
-    return {.works = false, .reason = reason, .remedy = ""};
+    return {.works = false, .reason = reason};
   }
-  return {.works = true, .reason = "invariant time stamp counter", .remedy = ""};
+  return {.works = true, .reason = "invariant time stamp counter"};
 }
 
 #else
 
 std::uint64_t NowTsc() noexcept { return 0; }
-Availability ProbeTsc() {
-  return {.works = false, .reason = "only x86 has a time stamp counter", .remedy = ""};
-}
+Availability ProbeTsc() { return {.works = false, .reason = "only x86 has a time stamp counter"}; }
 
 #endif
 

@@ -315,8 +315,7 @@ OpenedUncore OpenUncore(const UncoreSetting& setting) {
         .reason = fmt::format("{} lists controllers of the package's own memory (uncore_hbm), "
                               "whose events are not known: the bytes of the others would be only "
                               "a part",
-                              setting.sysfs),
-        .remedy = ""};
+                              setting.sysfs)};
     return opened;
   }
   auto source = std::make_unique<UncoreSource>(setting.calls, setting.surroundings, events);
@@ -336,8 +335,7 @@ OpenedUncore OpenUncore(const UncoreSetting& setting) {
       .reason =
           fmt::format("bytes read and written by {} memory controllers of {} sockets ({}...): "
                       "including those of other programs",
-                      pmus.size(), cpus.size(), *pmus.begin()),
-      .remedy = ""};
+                      pmus.size(), cpus.size(), *pmus.begin())};
   opened.source = std::move(source);
   return opened;
 }

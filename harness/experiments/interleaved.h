@@ -18,9 +18,9 @@
 namespace topdnn {
 
 struct Condition {
-  std::span<const TimedStage> stages;  // the same stages in every condition
-  Action before_iteration;             // the next input
-  std::function<void()> enter, leave;  // around its runs in a round; may be empty
+  std::span<const TimedStage> stages;            // the same stages in every condition
+  Action before_iteration;                       // the next input
+  std::function<void()> enter = {}, leave = {};  // around its runs in a round; may be empty
 };
 
 // Seconds by condition, stage and round.

@@ -157,10 +157,7 @@ class Experiment {
   }
 
   TimedRun RunSequence() {
-    return RunTimed({.stages = subject_.stages,
-                     .before_iteration = subject_.before_iteration,
-                     .enter = {},
-                     .leave = {}},
+    return RunTimed({.stages = subject_.stages, .before_iteration = subject_.before_iteration},
                     clock_, watch_);
   }
 

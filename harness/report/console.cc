@@ -89,11 +89,8 @@ std::string ConsoleText(const Report& report, const Style& style, const ConsoleO
 
 namespace {
 
-const ReportRegistration kStages(TableReport{.name = "stages",
-                                             .help = "",
-                                             .place = 0,
-                                             .shown = TableReport::Shown::kAlways,
-                                             .text = ConsoleText});
+const ReportRegistration kStages(TableReport{
+    .name = "stages", .place = 0, .shown = TableReport::Shown::kAlways, .text = ConsoleText});
 
 }  // namespace
 

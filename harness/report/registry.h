@@ -30,8 +30,8 @@ struct TableReport {
   enum class Shown { kAlways, kUnlessQuiet, kOnRequest };  // on request: by the flag --NAME
 
   std::string name;
-  std::string help;  // empty unless kOnRequest
-  int place = 0;     // tables are printed in this order
+  std::string help = {};  // empty unless kOnRequest
+  int place = 0;          // tables are printed in this order
   Shown shown = Shown::kUnlessQuiet;
   std::string (*text)(const Report& report, const Style& style, const ConsoleOptions& options);
 };

@@ -31,8 +31,8 @@ std::optional<double> Ratio(std::optional<double> part, std::optional<double> wh
 
 // A row: a stage, or a sum of stages. A figure that a sum does not have is empty text.
 struct Row {
-  std::string name, pass;
-  Cell share, time, gflops, peak;
+  std::string name, pass = {};
+  Cell share, time, gflops = "", peak = "";
   Cell nodes = "", bound_by = "";
   std::string implementation = {};  // after its backend, if that is not the usual one
   double bar = 0;                   // share of the longest stage
@@ -259,19 +259,12 @@ Row RestRow(std::span<const Record* const> rest, std::optional<double> step) {
   return {.name = "all others",
           .pass = CountText(std::ssize(rest), "stage"),
           .share = Ratio(seconds, step),
-          .time = seconds,
-          .gflops = "",
-          .peak = ""};
+          .time = seconds};
 }
 
 // The remainder of the step: with it, the shares of the groups add up to 100 %.
 Row RemainderRow(double seconds, std::optional<double> step) {
-  return {.name = "remainder",
-          .pass = "",
-          .share = Ratio(seconds, step),
-          .time = seconds,
-          .gflops = "",
-          .peak = ""};
+  return {.name = "remainder", .share = Ratio(seconds, step), .time = seconds};
 }
 
 std::string OrderOf(const StageTableOptions& options) {

@@ -142,7 +142,6 @@ namespace {
 
 const ReportRegistration kTree(TableReport{
     .name = "tree",
-    .help = "",
     .place = 2,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return TreeTable(report, style) + (options.explain ? UndecidedText(report, style) : "");

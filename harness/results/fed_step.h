@@ -32,7 +32,7 @@ struct FedStep {
   std::string augmentation;         // "crop,flip"; or empty
   std::string placement;            // "shared", "private"
   std::vector<FedStepTimes> times;  // of the steps, in their order
-  StepPart step, compute, input_wait, other;
+  StepPart step = {}, compute = {}, input_wait = {}, other = {};
 };
 
 // Sets the four parts from the times. Throws std::invalid_argument for no steps.

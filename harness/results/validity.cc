@@ -253,6 +253,7 @@ void JudgeReport(const Evidence& given, Report& report) {
   }
   JudgeRecord(given.ceilings, evidence.ceilings, StepExecutesFewer(report),
               MemoryShareOfStep(evidence.ceilings, report), report.step);
+  if (report.step.status == Status::kFailed) report.fed_step.reset();
   JudgeGroups(report);
   JudgeRegimes(evidence, report);
   const std::size_t removed = std::erase_if(

@@ -69,6 +69,11 @@ bool Measured(const std::vector<RunTimes>& runs) {
 
 bool Measured(const TimedPair& pair) { return Measured(pair.a) && Measured(pair.b); }
 
+// Whether a side has a single time, which does not show its spread.
+bool HasOneTime(const TimedPair& pair) {
+  return AllTimes(pair.a).size() == 1 || AllTimes(pair.b).size() == 1;
+}
+
 bool SeveralRuns(const TimedPair& pair) { return pair.a.size() > 1 && pair.b.size() > 1; }
 
 // A log ratio, and the standard error with which it is known.
@@ -160,7 +165,7 @@ TimeDifferences EstimateFromStages(const std::vector<TimedPair>& stages,
     result.spread = null->relative;
   }
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    if (!result.stages[i].ratio) continue;
+    if (!result.stages[i].ratio || (!null && HasOneTime(stages[i]))) continue;
     const double between = null ? null->SpreadOf(TimeOf(result.stages[i])) : LongSpread(stages[i]);
     const double error = std::hypot(estimates[i].error, between);
     const std::vector<double> changes = WithDisturbances(stages[i], {null ? null->common : 0.0});
@@ -170,7 +175,7 @@ TimeDifferences EstimateFromStages(const std::vector<TimedPair>& stages,
   if (!step) return result;
   Estimate estimate;
   result.step = Describe(*step, estimate);
-  if (!result.step->ratio) return result;
+  if (!result.step->ratio || (!null && HasOneTime(*step))) return result;
   // The step has the spread of its stages, too. The only estimate of the rest of its spread between
   // runs is the spread within them.
   const double error = std::hypot(estimate.error, LongSpread(*step), null ? null->relative : 0.0);

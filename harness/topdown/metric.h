@@ -141,13 +141,13 @@ struct TopdownPath {
 };
 
 struct TopdownTable {
-  std::string cpu;                 // "sapphire_rapids"
-  std::vector<std::string> alias;  // cores with the same table: "emerald_rapids"
-  std::string source;              // of the formulas
-  std::string note;                // for the reader of the result; may be empty
-  bool efficiency_core = false;    // its counts bear perf's cpu_atom prefix on hybrid CPUs
-  bool level3_of_slots = false;    // level 3 is in slots, and not in cycles
-  CorePipeline pipeline = {};      // its slots are those of the formulas
+  std::string cpu;                      // "sapphire_rapids"
+  std::vector<std::string> alias = {};  // cores with the same table: "emerald_rapids"
+  std::string source;                   // of the formulas
+  std::string note = {};                // for the reader of the result; may be empty
+  bool efficiency_core = false;         // its counts bear perf's cpu_atom prefix on hybrid CPUs
+  bool level3_of_slots = false;         // level 3 is in slots, and not in cycles
+  CorePipeline pipeline = {};           // its slots are those of the formulas
   std::vector<TopdownEvent> events;
   std::vector<TopdownPath> paths;
   std::vector<ExtraEvent> extras = {};  // the events of `flops` and `memory`

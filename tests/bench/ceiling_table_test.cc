@@ -1,9 +1,9 @@
-#include "harness/report/tables/ceiling_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "harness/report/tables/tables.h"
 
 namespace topdnn {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "bench/command_line/command.h"
-#include "harness/report/tables/energy_table.h"
+#include "harness/report/tables/tables.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

@@ -1,5 +1,3 @@
-#include "harness/report/tables/bounds_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "harness/report/tables/tables.h"
 
 namespace topdnn {
 namespace {

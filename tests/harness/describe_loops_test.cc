@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/report/hot_json.h"
-#include "harness/report/tables/hot_table.h"
+#include "harness/report/tables/tables.h"
 
 namespace topdnn {
 namespace {

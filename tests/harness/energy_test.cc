@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "harness/counters/energy/meter.h"
-#include "harness/report/tables/energy_table.h"
+#include "harness/report/tables/tables.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

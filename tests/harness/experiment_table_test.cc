@@ -1,7 +1,5 @@
 // The tables of the experiments, from records made by hand.
 
-#include "harness/report/tables/experiment_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +7,7 @@
 #include <string>
 
 #include "harness/report/json.h"
-#include "harness/report/tables/factor_tables.h"
-#include "harness/report/tables/scaling_tables.h"
+#include "harness/report/tables/tables.h"
 
 namespace topdnn {
 namespace {

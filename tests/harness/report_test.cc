@@ -13,7 +13,7 @@
 #include "harness/report/exports/csv.h"
 #include "harness/report/json.h"
 #include "harness/report/tables/context_gap.h"
-#include "harness/report/tables/dram_table.h"
+#include "harness/report/tables/tables.h"
 #include "harness/results/groups.h"
 #include "harness/text/errors.h"
 #include "harness/text/style.h"

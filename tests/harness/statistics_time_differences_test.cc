@@ -223,5 +223,17 @@ TEST(TimeDifferencesTest, FewStagesAreNotTested) {
   EXPECT_DOUBLE_EQ(*found.stages[0].ratio, 2);
 }
 
+// Neither other stages nor other times show how much a single time varies.
+TEST(TimeDifferencesTest, ASingleTimeOfFewStagesHasNoInterval) {
+  const TimedPair single = {.a = {{1e-3, 1.1e-3}}, .b = {{2e-3}}};
+  const TimedPair several = {.a = {{1e-3, 1.1e-3}}, .b = {{2e-3, 2.1e-3}}};
+  const TimeDifferences found = EstimateDifferences({single, several}, single, {0.0});
+  EXPECT_TRUE(found.stages[0].ratio);
+  EXPECT_FALSE(found.stages[0].interval);
+  EXPECT_TRUE(found.stages[1].interval);
+  EXPECT_TRUE(found.step->ratio);
+  EXPECT_FALSE(found.step->interval);
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -359,6 +359,17 @@ TEST(ValidityTest, AStepOfNoTimeIsInvalid) {
   EXPECT_FALSE(report.step.seconds);
 }
 
+// It includes the time of the wrong stage.
+TEST(ValidityTest, AFailedStepHasNoTimesWithItsInputPipeline) {
+  Report report = ReportWithNotes();
+  report.fed_step.emplace();
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
+  EXPECT_TRUE(report.fed_step);
+  report.step.status = Status::kFailed;
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
+  EXPECT_FALSE(report.fed_step);
+}
+
 TEST(ValidityTest, AGroupHasAShareIfItsStagesHaveOne) {
   Report report = ReportWithNotes();
   report.stages[0].pass = "forward";

@@ -108,7 +108,7 @@ nothing could be measured
 .TP
 4
 .B compare --fail-above
-cannot tell: the times allow both no change and one above the limit
+cannot tell: the times allow both a change within the limit and one above it
 .TP
 130
 interrupted; finished results are written

@@ -135,7 +135,7 @@ BandwidthTimes MeasureBandwidth(const ExperimentSubject& subject) {
   std::vector<BesideLevel> beside;
   for (Level& level : measured.levels) beside.emplace_back(&level, clock);
   std::vector<Condition> conditions = {
-      {.stages = calls.stages(), .before_iteration = Action::Of(feed), .enter = {}, .leave = {}}};
+      {.stages = calls.stages(), .before_iteration = Action::Of(feed)}};
   for (BesideLevel& level : beside) {
     conditions.push_back({.stages = calls.stages(),
                           .before_iteration = Action::Of(feed),

@@ -204,12 +204,10 @@ DenormalTimes MeasureDenormals(const ExperimentSubject& subject) {
   auto restore = [&] { plan.RestoreState(state); };
   const std::vector<Condition> conditions = {{.stages = calls.stages(),
                                               .before_iteration = Action::Of(restore),
-                                              .enter = [&mode] { mode.AsFound(); },
-                                              .leave = {}},
+                                              .enter = [&mode] { mode.AsFound(); }},
                                              {.stages = calls.stages(),
                                               .before_iteration = Action::Of(restore),
-                                              .enter = [&mode] { mode.Flush(); },
-                                              .leave = {}}};
+                                              .enter = [&mode] { mode.Flush(); }}};
   measured.times = RunRounds(subject, conditions, measured.waited);
   plan.RestoreState(state);
   ThrowOnRunFailure();

@@ -87,15 +87,12 @@ PageTimes MeasurePages(const ExperimentSubject& subject) {
   auto feed = [&subject] { subject.images.FillNext(subject.plan); };
   std::vector<Condition> conditions;
   for (OnPages& on : measured.kinds) {
-    conditions.push_back({.stages = calls.stages(),
-                          .before_iteration = Action::Of(feed),
-                          .enter =
-                              [&pages, &on] {
-                                pages.Use(on.kind);
-                                const BackedBytes backing = pages.Backing();
-                                on.proved.push_back(static_cast<double>(backing.On(on.kind)));
-                              },
-                          .leave = {}});
+    conditions.push_back(
+        {.stages = calls.stages(), .before_iteration = Action::Of(feed), .enter = [&pages, &on] {
+           pages.Use(on.kind);
+           const BackedBytes backing = pages.Backing();
+           on.proved.push_back(static_cast<double>(backing.On(on.kind)));
+         }});
   }
   measured.times = RunRounds(subject, conditions, measured.waited);
   ThrowOnRunFailure();

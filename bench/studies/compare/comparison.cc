@@ -293,21 +293,23 @@ std::string Comparison::Verdict() const {
 }
 
 bool Comparison::CannotTell() const {
-  return AnyUndecided([this](const Interval& interval) {
+  return AnyUndecided([this](const TimeDifference& difference) {
+    if (difference.significant) return false;
+    const Interval& interval = *difference.interval;
     return interval.high > 1 + limit || interval.low < 1 / (1 + limit);
   });
 }
 
 bool Comparison::CannotTellSlowdown() const {
   if (!not_comparable.empty()) return true;
-  return AnyUndecided([this](const Interval& interval) { return interval.high > 1 + limit; });
+  return AnyUndecided(
+      [this](const TimeDifference& difference) { return difference.interval->high > 1 + limit; });
 }
 
-bool Comparison::AnyUndecided(const std::function<bool(const Interval&)>& reaches_far) const {
+bool Comparison::AnyUndecided(const std::function<bool(const TimeDifference&)>& reaches_far) const {
   if (!not_comparable.empty()) return false;
   const auto undecided = [&](const TimeDifference& difference) {
-    if (difference.significant) return false;
-    return !difference.interval || reaches_far(*difference.interval);
+    return !difference.interval || reaches_far(difference);
   };
   // The mean of the steps leaves out a case whose step has no interval.
   const auto unknown_step = [](const ComparisonRow& row) {

@@ -59,14 +59,16 @@ struct Comparison {
   // no step, is not shown to differ, and its interval reaches beyond 1 + limit or 1 / (1 + limit),
   // or is not known; or the step of one of several cases has no interval.
   bool CannotTell() const;
-  // The same for a slowdown alone; also true if the results are not comparable.
+  // Whether the times allow a slowdown above the limit: one that is shown to differ may be within
+  // or above it. Also true if the results are not comparable.
   bool CannotTellSlowdown() const;
   // Whether the step, or a stage that differs, is slower in B by more than the fraction: the lower
   // end of its interval is above 1 + fraction.
   bool SlowerThan(double fraction) const;
 
  private:
-  bool AnyUndecided(const std::function<bool(const Interval&)>& reaches_far) const;
+  // `reaches_far`: whether the interval of a difference that has one does.
+  bool AnyUndecided(const std::function<bool(const TimeDifference&)>& reaches_far) const;
 };
 
 // Throws UsageError if the two have no stage in common.

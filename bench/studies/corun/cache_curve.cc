@@ -100,7 +100,6 @@ CacheCurve RunWaysSweep(const std::vector<CorunWorkload>& workloads, const Topol
       .by_ways = true,
       .workload = workloads.front().words,
       .cpus = shares.cpus.front(),
-      .points = {},
       .cache = cache.cache,
       .cache_bytes = static_cast<std::size_t>(CacheSize(topology, cache.cache == "L3" ? 3 : 2)),
       .notes = partitions.plan().notes};
@@ -180,7 +179,6 @@ CacheCurve RunCacheCurve(const CorunWorkload& workload, const Topology& topology
   CacheCurve curve{.by_ways = false,
                    .workload = workload.words,
                    .cpus = cpus.workload,
-                   .points = {},
                    .cache = fmt::format("L{}", level),
                    .cache_bytes = bytes,
                    .notes = {fmt::format("the neighbour runs on CPU {}", cpus.neighbour)}};

@@ -42,7 +42,7 @@ struct CacheCurve {
   bool by_ways = false;
   std::string workload;
   std::vector<int> cpus;
-  std::vector<CachePoint> points;  // from the smallest number of ways or bytes
+  std::vector<CachePoint> points = {};  // from the smallest number of ways or bytes
   std::size_t rounds = 0;
   double window_seconds = 0;
   std::string cache;  // "L3"

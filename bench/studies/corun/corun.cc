@@ -25,11 +25,8 @@ constexpr int kCountedRounds = 3;  // their counts are added up
 
 CorunTimes TimesOf(std::string name, std::string pass, std::span<const std::optional<double>> solo,
                    std::span<const std::optional<double>> shared) {
-  CorunTimes times{.name = std::move(name),
-                   .pass = std::move(pass),
-                   .solo = {},
-                   .shared = {},
-                   .slowdown = SlowdownOf(solo, shared)};
+  CorunTimes times{
+      .name = std::move(name), .pass = std::move(pass), .slowdown = SlowdownOf(solo, shared)};
   times.verdict = VerdictOf(times.slowdown);
   return times;
 }

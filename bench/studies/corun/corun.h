@@ -25,8 +25,9 @@ namespace topdnn {
 
 struct CorunSettings {
   int rounds = 8;
-  std::optional<double> window_seconds;  // absent: kCorunWindow, or five of the longest iterations
-  double most_seconds = 300;             // GroupOptions::most_seconds
+  // Absent: kCorunWindow, or five of the longest iterations.
+  std::optional<double> window_seconds = {};
+  double most_seconds = 300;  // GroupOptions::most_seconds
   const std::atomic<bool>* cancel = nullptr;
   Partitions* partitions = nullptr;  // null: the caches are not divided
   CorunCounting counting = {};       // by default nothing is counted
@@ -40,7 +41,7 @@ inline constexpr double kCorunWindow = 0.5;
 struct CorunTimes {
   std::string name;
   std::string pass;
-  std::optional<Summary> solo, shared;
+  std::optional<Summary> solo = {}, shared = {};
   std::optional<Slowdown> slowdown;
   SharingVerdict verdict = SharingVerdict::kUnknown;
   CorunCounts counts = {};  // of a network

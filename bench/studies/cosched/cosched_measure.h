@@ -24,7 +24,7 @@ struct SpeedSettings {
   double window_seconds = 0.25;
   int rounds = 3;  // windows at each width; the median counts
   const std::atomic<bool>* cancel = nullptr;
-  std::function<void(const std::string& what, double share)> progress;
+  std::function<void(const std::string& what, double share)> progress = {};
 };
 
 // The kinds of jobs of the trace, in the order of their first jobs.

@@ -114,7 +114,6 @@ Fleet ReadFleet(const std::string& study) {
                 .submitted = json.at("submitted").get<std::string>(),
                 .plan = PlanOf(json, file.string()),
                 .sets = json.at("sets").get<int>(),
-                .kinds = {},
                 .sbatch = json.at("sbatch").get<std::vector<std::string>>()};
     for (const Json& kind : json.at("kinds")) {
       fleet.kinds.push_back({.name = kind.at("name").get<std::string>(),

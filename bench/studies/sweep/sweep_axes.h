@@ -14,9 +14,9 @@ struct SweepAxis {
   std::string option;  // "--batch"
   std::string values;  // for the help: "8,32"
   std::string help;
-  std::string usual;                 // the value without the option; empty: the profile's own
-  bool number = false;               // the values are whole numbers, from 0
-  std::vector<std::string> choices;  // the valid values; empty: any
+  std::string usual = {};                 // the value without the option; empty: the profile's own
+  bool number = false;                    // the values are whole numbers, from 0
+  std::vector<std::string> choices = {};  // the valid values; empty: any
 };
 
 // In the order in which a table shows them.

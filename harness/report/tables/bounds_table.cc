@@ -1,5 +1,3 @@
-#include "harness/report/tables/bounds_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -159,7 +158,6 @@ namespace {
 
 const ReportRegistration kBounds(TableReport{
     .name = "bounds",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       // (the tree has them, with other evidence)

@@ -7,7 +7,7 @@
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"
-#include "harness/report/tables/factor_tables.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -86,7 +86,6 @@ namespace {
 
 const ReportRegistration kDenormals(TableReport{
     .name = "denormals",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return DenormalsTable(report, style, options.stages);

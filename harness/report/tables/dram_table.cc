@@ -1,9 +1,8 @@
-#include "harness/report/tables/dram_table.h"
-
 #include <algorithm>
 
 #include "harness/counters/source.h"
 #include "harness/report/registry.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -35,7 +34,6 @@ namespace {
 
 const ReportRegistration kDram(TableReport{
     .name = "dram",
-    .help = "",
     .place = 2,
     .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
       return DramTableText(report, style);

@@ -1,5 +1,3 @@
-#include "harness/report/tables/energy_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "harness/report/registry.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -75,7 +74,6 @@ namespace {
 
 const ReportRegistration kEnergyReport(TableReport{
     .name = "energy",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
       return EnergyTableText(report, style);

@@ -1,5 +1,3 @@
-#include "harness/report/tables/experiment_table.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"
-#include "harness/report/tables/bounds_table.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -135,7 +133,6 @@ namespace {
 
 const ReportRegistration kExperiment(TableReport{
     .name = "experiment",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return options.AsksFor("memory") ? ExperimentTable(report, style, options.stages) : "";

@@ -36,7 +36,6 @@ std::string FedStepText(const Report& report, const Style& style, const ConsoleO
 }
 
 const ReportRegistration kFedStep(TableReport{.name = "fed-step",
-                                              .help = "",
                                               .place = 2,
                                               .shown = TableReport::Shown::kUnlessQuiet,
                                               .text = FedStepText});

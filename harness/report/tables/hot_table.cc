@@ -1,5 +1,3 @@
-#include "harness/report/tables/hot_table.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "harness/report/registry.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/grouped_digits.h"
 #include "harness/text/text.h"
 
@@ -97,7 +96,6 @@ namespace {
 
 const ReportRegistration kHot(TableReport{
     .name = "hot",
-    .help = "",
     .place = 7,
     .text = [](const Report& report, const Style&, const ConsoleOptions&) {
       return HotTableText(report);

@@ -1,11 +1,10 @@
-#include "harness/report/tables/known_mixes_table.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "harness/report/json.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 

@@ -6,7 +6,7 @@
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"
-#include "harness/report/tables/factor_tables.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -100,7 +100,6 @@ namespace {
 
 const ReportRegistration kPages(TableReport{
     .name = "pages",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return PagesTable(report, style, options.stages);

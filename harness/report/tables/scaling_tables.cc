@@ -1,5 +1,3 @@
-#include "harness/report/tables/scaling_tables.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +6,7 @@
 
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"
-#include "harness/report/tables/factor_tables.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -167,7 +165,6 @@ namespace {
 
 const ReportRegistration kWidth(TableReport{
     .name = "width",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return WidthTable(report, style, options.stages);
@@ -175,7 +172,6 @@ const ReportRegistration kWidth(TableReport{
 
 const ReportRegistration kCore(TableReport{
     .name = "core",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return options.AsksFor("core") ? CoreTable(report, style, options.stages) : "";
@@ -183,7 +179,6 @@ const ReportRegistration kCore(TableReport{
 
 const ReportRegistration kBandwidth(TableReport{
     .name = "bandwidth",
-    .help = "",
     .place = 3,
     .text = [](const Report& report, const Style& style, const ConsoleOptions& options) {
       return BandwidthTable(report, style, options.stages);

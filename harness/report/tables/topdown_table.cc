@@ -1,5 +1,3 @@
-#include "harness/report/tables/topdown_table.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "harness/report/registry.h"
+#include "harness/report/tables/tables.h"
 #include "harness/text/table.h"
 #include "harness/text/text.h"
 
@@ -80,7 +79,6 @@ namespace {
 
 const ReportRegistration kTopdown(TableReport{
     .name = "topdown",
-    .help = "",
     .place = 1,
     .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
       return TopdownTableText(report, style);

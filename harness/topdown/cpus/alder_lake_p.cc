@@ -14,7 +14,6 @@ const TopdownRegistration kAlderLakeP({
     .cpu = "alder_lake_p",
     .alias = {"raptor_lake_p", "golden_cove"},
     .source = "pmu-tools adl_glc_ratios.py; Linux pmu-events alderlake; never run on this CPU",
-    .note = "",
     .pipeline = {.slots = Formulas::kSlots,
                  .reorder_buffer = 512,
                  .op_cache = 4096,

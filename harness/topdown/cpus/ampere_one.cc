@@ -21,10 +21,8 @@ MaybeValue FetchLatency(C e) {
 
 const TopdownRegistration kAmpereOne({
     .cpu = "ampere_one",
-    .alias = {},
     .source = "Linux pmu-events ampere/ampereonex/metrics.json; slots per cycle: LLVM "
               "AArch64SchedAmpere1.td; never run on this CPU",
-    .note = "",
     .pipeline = {.slots = kSlots, .source = "LLVM AArch64SchedAmpere1.td"},
     .events = {{"CPU_CYCLES", 0x11, "cycles", "", kFixedCounter},
                {"STALL_SLOT_BACKEND", 0x3D, "", ""},

@@ -20,7 +20,6 @@ MaybeValue Slots(C e) { return kSlots * e("CPU_CLK_UNHALTED.CORE"); }
 
 const TopdownRegistration kGracemont({
     .cpu = "gracemont",
-    .alias = {},
     .source = "pmu-tools adl_grt_ratios.py; Linux pmu-events alderlaken",
     .note = kAtomNote,
     .efficiency_core = true,

@@ -12,9 +12,7 @@ using Formulas = Level2Metrics<6, true, IdlePorts::kWithoutSerializing>;
 
 const TopdownRegistration kGraniteRapids({
     .cpu = "granite_rapids",
-    .alias = {},
     .source = "pmu-tools gnr_server_ratios.py; Linux pmu-events graniterapids; Intel perfmon GNR",
-    .note = "",
     // Ports 0 and 1 multiply and add, and port 5 adds; with 512 bits, ports 0 and 5 multiply and
     // add.
     .pipeline = {.slots = Formulas::kSlots,

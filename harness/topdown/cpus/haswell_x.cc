@@ -238,10 +238,8 @@ class Deeper {
 
 const TopdownRegistration kHaswellX({
     .cpu = "haswell_x",
-    .alias = {},
     .source = "pmu-tools hsx_server_ratios.py; from the back end's level 2 on, Linux pmu-events "
               "haswellx (TMA 4.5); never run on this CPU",
-    .note = "",
     .pipeline = {.slots = kSlots, .source = "the same as the formulas"},
     .events = Deeper<false>::Events("hsw_ep"),
     .paths = Deeper<false>::Paths(),
@@ -249,11 +247,9 @@ const TopdownRegistration kHaswellX({
 
 const TopdownRegistration kBroadwellX({
     .cpu = "broadwell_x",
-    .alias = {},
     .source =
         "pmu-tools hsx_server_ratios.py, bdx_server_ratios.py; from the back end's level 2 on, "
         "Linux pmu-events broadwellx (TMA 4.5); never run on this CPU",
-    .note = "",
     .pipeline = {.slots = kSlots, .source = "the same as the formulas"},
     .events = Deeper<true>::Events("bdw_ep"),
     .paths = Deeper<true>::Paths(),

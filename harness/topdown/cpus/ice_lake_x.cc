@@ -84,9 +84,7 @@ std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C
 
 const TopdownRegistration kIceLakeX({
     .cpu = "ice_lake_x",
-    .alias = {},
     .source = "pmu-tools icx_server_ratios.py; Linux pmu-events icelakex; Intel perfmon ICX",
-    .note = "",
     .pipeline = {.slots = kSlots,
                  .reorder_buffer = 352,
                  .op_cache = 2304,

@@ -16,7 +16,6 @@ const TopdownRegistration kMeteorLakeP({
     .alias = {"redwood_cove"},
     .source = "pmu-tools mtl_rwc_ratios.py (TMA 5.01); Linux pmu-events meteorlake; never run on "
               "this CPU",
-    .note = "",
     .pipeline = {.slots = Formulas::kSlots,
                  .reorder_buffer = 512,
                  .op_cache = 4096,

@@ -12,7 +12,6 @@ MaybeValue Absent(C) { return {}; }
 
 const TopdownRegistration kNeoverseN1({
     .cpu = "neoverse_n1",
-    .alias = {},
     .source = "Arm Neoverse N1 PMU guide; Linux pmu-events cortex-a76-n1",
     .note = "no Top-Down: Neoverse N1 counts no slots; Stalled_Frontend and Stalled_Backend are "
             "fractions of cycles and do not add up to 1",

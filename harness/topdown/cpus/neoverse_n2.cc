@@ -16,7 +16,6 @@ using Formulas = NeoverseSlots<5, 1, 3, false>;
 
 const TopdownRegistration kNeoverseN2({
     .cpu = "neoverse_n2",
-    .alias = {},
     .source = "Linux pmu-events neoverse-n2-v2/metrics.json",
     .note = kNote,
     .pipeline = {.slots = Formulas::kSlots, .source = "the same as the formulas"},

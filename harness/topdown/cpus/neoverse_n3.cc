@@ -11,7 +11,6 @@ using Formulas = NeoverseFlush<5>;
 
 const TopdownRegistration kNeoverseN3({
     .cpu = "neoverse_n3",
-    .alias = {},
     .source = "Linux pmu-events arm/neoverse-n3/metrics.json; never run on this CPU",
     .note = "level 2 is an estimate: Memory_Bound is Backend_Bound * STALL_BACKEND_MEMBOUND / "
             "STALL_BACKEND; Arm gives these as shares of stalled cycles",

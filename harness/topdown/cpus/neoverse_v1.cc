@@ -15,7 +15,6 @@ using Formulas = NeoverseSlots<8, 4, 0, false>;
 
 const TopdownRegistration kNeoverseV1({
     .cpu = "neoverse_v1",
-    .alias = {},
     .source = "Linux pmu-events neoverse-v1/metrics.json",
     .note = kNote,
     .pipeline = {.slots = Formulas::kSlots, .source = "the same as the formulas"},

@@ -15,7 +15,6 @@ using Formulas = NeoverseSlots<8, 1, 3, false>;
 
 const TopdownRegistration kNeoverseV2({
     .cpu = "neoverse_v2",
-    .alias = {},
     .source = "Linux pmu-events neoverse-n2-v2/metrics.json",
     .note = kNote,
     .pipeline = {.slots = Formulas::kSlots, .source = "the same as the formulas"},

@@ -11,7 +11,6 @@ using Formulas = NeoverseFlush<10>;
 
 const TopdownRegistration kNeoverseV3({
     .cpu = "neoverse_v3",
-    .alias = {},
     .source = "Linux pmu-events arm/neoverse-v3/metrics.json; never run on this CPU",
     .note = "level 2 is an estimate: Memory_Bound is Backend_Bound * STALL_BACKEND_MEMBOUND / "
             "STALL_BACKEND; Arm gives these as shares of stalled cycles",

@@ -13,7 +13,6 @@ MaybeValue OfSlots(C e, const char* event) { return e(event) / e("CPU_SLOT"); }
 
 const TopdownRegistration kOlympus({
     .cpu = "olympus",
-    .alias = {},
     .source = "Linux pmu-events nvidia/t410/metrics.json; never run on this CPU",
     .note = "level 2 is an estimate: Memory_Bound is Backend_Bound * STALL_BACKEND_MEMBOUND / "
             "STALL_BACKEND; NVIDIA gives these as shares of stalled cycles",

@@ -15,7 +15,6 @@ const TopdownRegistration kSapphireRapids({
     .alias = {"emerald_rapids"},
     .source = "pmu-tools spr_server_ratios.py; Linux pmu-events sapphirerapids; Intel perfmon "
               "SPR, EMR",
-    .note = "",
     // Ports 0 and 1 multiply and add, and port 5 adds; with 512 bits, ports 0 and 5 multiply and
     // add.
     .pipeline = {.slots = Formulas::kSlots,

@@ -180,7 +180,6 @@ const TopdownRegistration kSkylakeX({
     .cpu = "skylake_x",
     .alias = {"cascade_lake", "cascade_lake_x", "cooper_lake_x"},
     .source = "pmu-tools skx_server_ratios.py and clx_server_ratios.py; Intel perfmon SKX, CLX",
-    .note = "",
     // Ports 0 and 1 multiply and add; with 512 bits, ports 0 and 5.
     .pipeline = {.slots = kSlots,
                  .reorder_buffer = 224,

@@ -15,7 +15,6 @@ constexpr const char* kRestarts = "resyncs_or_nc_redirects";
 
 const TopdownRegistration kZen4({
     .cpu = "zen4",
-    .alias = {},
     .source = "Linux pmu-events amdzen4/pipeline.json",
     .note = "SMT_Contention is a fifth node of level 1: slots of the other hardware thread",
     .pipeline = {.slots = Pipeline::kSlots,

@@ -15,7 +15,6 @@ constexpr const char* kRestarts = "bp_redirects.resync";
 
 const TopdownRegistration kZen5({
     .cpu = "zen5",
-    .alias = {},
     .source = "Linux pmu-events amdzen5/pipeline.json",
     .note = "SMT_Contention is a fifth node of level 1: slots of the other hardware thread",
     .pipeline = {.slots = Pipeline::kSlots,

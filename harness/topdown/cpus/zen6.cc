@@ -15,7 +15,6 @@ constexpr const char* kRestarts = "bp_fe_redir.resync";
 
 const TopdownRegistration kZen6({
     .cpu = "zen6",
-    .alias = {},
     .source = "Linux pmu-events amdzen6/pipeline.json; never run on this CPU",
     .note = "SMT_Contention is a fifth node of level 1: slots of the other hardware thread",
     .pipeline = {.slots = Pipeline::kSlots, .source = "the same as the formulas"},
