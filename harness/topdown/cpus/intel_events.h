@@ -141,7 +141,7 @@ class CycleActivityLevel3 {
  public:
   static std::vector<TopdownNode> Nodes() {
     return {{"L1_Bound", 3,
-             [](C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_MEM_ANY") - L1Missing(e); },
+             [](C e) { return OfCycles(e, "CYCLE_ACTIVITY.STALLS_MEM_ANY") - L1Missing(e); },
              kRefinesMemory},
             {"L2_Bound", 3,
              [](C e) {
@@ -155,8 +155,7 @@ class CycleActivityLevel3 {
             {"DRAM_Bound", 3,
              [](C e) { return L3Missing(e) + L1Missing(e) - L2Missing(e) - e.Node("L2_Bound"); },
              kRefinesMemory},
-            {"Store_Bound", 3, [](C e) { return Stalls(e, "EXE_ACTIVITY.BOUND_ON_STORES"); },
-             kRefinesMemory}};
+            {"Store_Bound", 3, OfCycles<"EXE_ACTIVITY.BOUND_ON_STORES">, kRefinesMemory}};
   }
 
   static std::vector<TopdownEvent> Events(const std::string& core, const TopdownEvent& full) {
@@ -173,12 +172,9 @@ class CycleActivityLevel3 {
 
  private:
   using C = const TopdownCounts&;
-  static MaybeValue Stalls(C e, const char* event) {
-    return e(event) / e("CPU_CLK_UNHALTED.THREAD");
-  }
-  static MaybeValue L1Missing(C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_L1D_MISS"); }
-  static MaybeValue L2Missing(C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_L2_MISS"); }
-  static MaybeValue L3Missing(C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_L3_MISS"); }
+  static MaybeValue L1Missing(C e) { return OfCycles(e, "CYCLE_ACTIVITY.STALLS_L1D_MISS"); }
+  static MaybeValue L2Missing(C e) { return OfCycles(e, "CYCLE_ACTIVITY.STALLS_L2_MISS"); }
+  static MaybeValue L3Missing(C e) { return OfCycles(e, "CYCLE_ACTIVITY.STALLS_L3_MISS"); }
 };
 
 // Appends a list to another.
