@@ -42,7 +42,7 @@ Json CountsJson(const ExactCounts& counts) {
       counts.conditional_branches + counts.unconditional_branches + counts.indirect_branches;
   return {{"instructions", counts.instructions},
           {"flops", counts.flops()},
-          {"integer_dot_ops", counts.vnni_ops},
+          {"integer_dot_ops", counts.vnni_ops + counts.amx_int8_ops},
           {"loads", counts.loads},
           {"stores", counts.stores},
           {"load_bytes", counts.load_bytes},

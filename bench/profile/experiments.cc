@@ -28,6 +28,24 @@ ConditionTimes RunRounds(const ExperimentSubject& subject, std::span<const Condi
                                      .progress = subject.settings.progress});
 }
 
+void AddRounds(const ConditionTimes& times, const ConditionTimes& waited, Report& report,
+               const AddRecord& add) {
+  const auto add_to = [&](std::size_t stage, const std::vector<std::vector<double>>& seconds,
+                          const std::vector<std::size_t>& rounds, Record& record) {
+    add(stage, {rounds, TimesInRounds(seconds, rounds), WhyNoResult(record)}, record);
+  };
+  const std::size_t stages = report.stages.size();
+  for (std::size_t i = 0; i < stages; ++i) {
+    add_to(i, TimesOfStage(times, i), UndisturbedRounds(TimesOfStage(waited, i)), report.stages[i]);
+  }
+  add_to(stages, TimesOfSequence(times), UndisturbedRounds(waited), report.step);
+}
+
+std::string WhyNoResult(const Record& record) {
+  if (record.status < Status::kInvalid && record.seconds) return "";
+  return fmt::format("the record is {}", NameOf(record.status));
+}
+
 const std::vector<ProfileExperiment>& ProfileExperiments() { return experiments.entries(); }
 
 std::vector<std::string> ExperimentNames() {

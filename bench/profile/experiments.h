@@ -4,6 +4,7 @@
 #ifndef TOPDNN_BENCH_PROFILE_EXPERIMENTS_H_
 #define TOPDNN_BENCH_PROFILE_EXPERIMENTS_H_
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -58,6 +59,19 @@ class ExperimentRegistration {
 // RoundOptions.
 ConditionTimes RunRounds(const ExperimentSubject& subject, std::span<const Condition> conditions,
                          ConditionTimes& waited);
+
+// The undisturbed rounds of one record.
+struct RecordRounds {
+  std::vector<std::size_t> rounds;
+  std::vector<std::vector<double>> seconds;  // by condition, in these rounds
+  std::string why_not;                       // WhyNoResult
+};
+using AddRecord = std::function<void(std::size_t stage, const RecordRounds& own, Record& record)>;
+// Calls `add` for each stage and, with the number of stages, for the step.
+void AddRounds(const ConditionTimes& times, const ConditionTimes& waited, Report& report,
+               const AddRecord& add);
+// Why the record may have no result: "the record is FAILED"; or empty.
+std::string WhyNoResult(const Record& record);
 
 // Sorted by name.
 const std::vector<ProfileExperiment>& ProfileExperiments();

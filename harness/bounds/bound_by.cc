@@ -116,13 +116,15 @@ BoundByOrReason ChooseBoundBy(const BoundByEvidence& evidence) {
   const Part& most = surely == parts.end() ? parts.front() : *surely;
   if (most.name == "memory") return {.bound_by = NameMemory(tree, most)};
   if (most.name != "computing") return {.bound_by = BoundBy{std::string(most.name), most.middle()}};
-  const bool named = busy || (evidence.binding && parts[1].middle() < most.middle());
+  // Than memory, waiting threads and mispredictions, of which the loop's core model knows nothing.
+  const auto is_more = [&parts](double share) {
+    return std::all_of(parts.begin() + 1, parts.begin() + 4,
+                       [share](const Part& other) { return share >= other.middle(); });
+  };
+  const bool named = busy || (evidence.binding && is_more(most.middle()));
   if (surely != parts.end() || named) return {.bound_by = NameComputing(evidence, most)};
   const Part code = CoreOrFrontend(tree);
-  if (std::all_of(parts.begin() + 1, parts.begin() + 4,
-                  [&code](const Part& other) { return code.low >= other.middle(); })) {
-    return {.bound_by = BoundBy{std::string(code.name), code.middle()}};
-  }
+  if (is_more(code.low)) return {.bound_by = BoundBy{std::string(code.name), code.middle()}};
   const Part& memory = parts[1];
   return {.reason = fmt::format(
               "computing takes {:.0f} to {:.0f} % of the time, memory {:.0f} to {:.0f} %",

@@ -31,7 +31,7 @@ struct BlockProfile {
   std::vector<ExecutedBranch> branches;
   // Of the products of tiles, by the instruction's address: their operations depend on the
   // configuration of the tiles.
-  std::map<std::uint64_t, std::uint64_t> tile_flops;
+  std::map<std::uint64_t, std::uint64_t> tile_operations;
 };
 
 }  // namespace topdnn

@@ -88,7 +88,7 @@ void LayOut(Arena* arena, Context* c) {
   c->branches.items = arena->Take<BranchCount>(kMaxItems);
   c->touched.items = arena->Take<BlockCount>(kMaxItems);
   c->team_calls.items = arena->Take<TeamCall>(kMaxItems);
-  c->tiles.items = arena->Take<TileFlops>(kMaxItems);
+  c->tiles.items = arena->Take<TileOperations>(kMaxItems);
   c->operands.items = arena->Take<OperandRecord>(kMaxItems);
   c->counts = arena->Take<ExactCounts>(1);
   c->area = arena->Take<RedirectArea>(1);

@@ -92,8 +92,8 @@ struct BlockCount {
   std::uint64_t start, end, times;
 };
 
-struct TileFlops {
-  std::uint64_t address, flops;
+struct TileOperations {
+  std::uint64_t address, operations;
 };
 
 struct BranchCount {
@@ -160,7 +160,7 @@ struct Context {
   // Executed blocks, filled by Fold; one may occur more than once.
   List<BlockCount> touched;
   List<TeamCall> team_calls;
-  List<TileFlops> tiles;         // of each tile product, filled by Fold
+  List<TileOperations> tiles;    // of each tile product, filled by Fold
   List<OperandRecord> operands;  // filled if the translation records them
   std::uint64_t stack;           // a place in the thread's stack
   RedirectArea* area;

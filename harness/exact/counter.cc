@@ -181,7 +181,9 @@ BlockProfile BlocksOf(const std::vector<Context*>& contexts) {
   if (memory >= 0) close(memory);
   for (const auto& [address, branch] : Branches(contexts)) profile.branches.push_back(branch);
   for (const Context* c : contexts) {
-    for (const TileFlops& tile : c->tiles) profile.tile_flops[tile.address] += tile.flops;
+    for (const TileOperations& tile : c->tiles) {
+      profile.tile_operations[tile.address] += tile.operations;
+    }
   }
   return profile;
 }

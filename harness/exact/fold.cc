@@ -45,13 +45,13 @@ void FoldTiles(Context* c) noexcept {
   for (Site& site : c->sites) {
     if (!due(site)) continue;
     const std::uint64_t times = c->counters.items[site.block] - site.folded;
-    const std::uint64_t flops = c->counts->amx_bf16_flops;
+    const std::uint64_t before = c->counts->amx_bf16_flops + c->counts->amx_int8_ops;
     AddTiles(site.mnemonic, site.tiles[0], site.tiles[1], configuration, times, c->counts);
-    const auto known = std::find_if(c->tiles.begin(), c->tiles.end(), [&](const TileFlops& tile) {
-      return tile.address == site.address;
-    });
-    TileFlops& tile = known != c->tiles.end() ? *known : c->tiles.Add({site.address, 0});
-    tile.flops += c->counts->amx_bf16_flops - flops;
+    const auto known =
+        std::find_if(c->tiles.begin(), c->tiles.end(),
+                     [&](const TileOperations& tile) { return tile.address == site.address; });
+    TileOperations& tile = known != c->tiles.end() ? *known : c->tiles.Add({site.address, 0});
+    tile.operations += c->counts->amx_bf16_flops + c->counts->amx_int8_ops - before;
     site.folded += times;
   }
 }

@@ -19,6 +19,7 @@ namespace topdnn {
 namespace {
 
 constexpr std::uint64_t kWhole = ~std::uint64_t{0};
+constexpr std::uint64_t kPageBytes = 4096;  // calls change whole pages, also for shorter lengths
 
 // Makes the system call and sets the registers as the kernel does.
 void Make(Context* c, std::uint64_t next) {
@@ -81,7 +82,7 @@ CallKind PrepareSystemCall(Context* c, std::uint64_t next) noexcept {
   const std::uint64_t* r = c->registers;
   OpenFor(c);
   const std::uint64_t low = r[kRdi];
-  const std::uint64_t high = low + r[kRsi];
+  const std::uint64_t high = (low + r[kRsi] + kPageBytes - 1) & ~(kPageBytes - 1);
   switch (r[kRax]) {
     case SYS_mmap: {
       // A shared mapping of a file may write to code of that file that is mapped elsewhere.

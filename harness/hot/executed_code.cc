@@ -99,9 +99,12 @@ ExecutedCode ReadExecutedCode(const BlockProfile& profile) {
     const auto found = all.find(branch.address);
     if (found != all.end()) found->second.taken = branch.taken;
   }
-  for (const auto& [address, flops] : profile.tile_flops) {
+  for (const auto& [address, operations] : profile.tile_operations) {
     const auto found = all.find(address);
-    if (found != all.end()) found->second.tile_flops = flops;
+    if (found == all.end()) continue;
+    ExecutedInstruction& one = found->second;
+    const bool floats = one.code.raw.mnemonic == ZYDIS_MNEMONIC_TDPBF16PS;
+    (floats ? one.tile_flops : one.tile_int8_ops) = operations;
   }
   ExecutedCode code;
   code.instructions.reserve(all.size());

@@ -16,10 +16,11 @@ namespace topdnn {
 struct ExecutedInstruction {
   Instruction code;
   std::uint64_t times = 0;
-  std::uint64_t taken = 0;       // of a conditional branch
-  Tally counts;                  // of one execution
-  std::uint64_t flops = 0;       // of one execution
-  std::uint64_t tile_flops = 0;  // of all executions together
+  std::uint64_t taken = 0;  // of a conditional branch
+  Tally counts;             // of one execution
+  std::uint64_t flops = 0;  // of one execution
+  // Of all executions together.
+  std::uint64_t tile_flops = 0, tile_int8_ops = 0;
 
   double MeanFlops() const {
     return static_cast<double>(flops) +

@@ -51,7 +51,7 @@ BlockProfile OwnBlocks(const BlockProfile& all, std::map<std::string, std::uint6
   const std::vector<LoadedLibrary> libraries = LeftOutLibraries();
   BlockProfile own;
   own.branches = all.branches;
-  own.tile_flops = all.tile_flops;
+  own.tile_operations = all.tile_operations;
   std::map<std::string, BlockProfile> by_library;
   for (const ExecutedBlock& block : all.blocks) {
     const auto library =
@@ -182,6 +182,8 @@ KernelCounts KernelCountsOf(const BlockProfile& blocks, CodePlaces& places) {
       const ExecutedInstruction& one = code.instructions[block.first + k];
       own.counts.Add(one.counts, one.times);
       own.counts.conditional_taken += one.taken;
+      own.counts.amx_bf16_flops += one.tile_flops;
+      own.counts.amx_int8_ops += one.tile_int8_ops;
       if (one.code.raw.mnemonic == ZYDIS_MNEMONIC_TDPBF16PS) own.counts.amx_bf16 += one.times;
       if (MultipliesBytes(one.code)) own.counts.amx_int8 += one.times;
     }

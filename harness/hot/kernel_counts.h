@@ -32,8 +32,8 @@ struct CountedLoop {
 struct KernelCounts {
   // Why another run has other counts; empty: it has the same.
   std::string reason;
-  // The sums over the code that is not left out. What string and tile instructions move and compute
-  // is in none: the counter knows it only for the whole region.
+  // The sums over the code that is not left out. The bytes that string and tile instructions move
+  // are in none: the counter knows them only for the whole region.
   ExactCounts counts;
   std::map<std::string, std::uint64_t> left_out;  // instructions, by library or reason
   std::vector<CountedLoop> loops;                 // those with most instructions first

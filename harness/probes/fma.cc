@@ -38,130 +38,75 @@ constexpr int kRounds = 8;
   "rcx", "cc", "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
       "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
 
-// ---- AVX-512, 14x2 -----------------------------------------------------------------------------
-
-// One row: a broadcast, and a multiply-add into each of its two accumulators. \k is the step.
-#define ROW14(row, first, second)                                                        \
-  BROADCAST " (" ROW_STEP "*\\k+" #row "*" ROW_BYTES ")(%[rows],%%rcx), %%zmm30\n\t" FMA \
-            " %%zmm28, %%zmm30, %%zmm" #first "\n\t" FMA " %%zmm29, %%zmm30, %%zmm" #second "\n\t"
-
-#define STEP14                                                                                  \
-  "vmovups (128*\\k)(%[columns],%%rcx," COLUMN_SCALE                                            \
-  "), %%zmm28\n\t"                                                                              \
-  "vmovups (128*\\k+64)(%[columns],%%rcx," COLUMN_SCALE "), %%zmm29\n\t" ROW14(0, 0, 1)         \
-      ROW14(1, 2, 3) ROW14(2, 4, 5) ROW14(3, 6, 7) ROW14(4, 8, 9) ROW14(5, 10, 11)              \
-          ROW14(6, 12, 13) ROW14(7, 14, 15) ROW14(8, 16, 17) ROW14(9, 18, 19) ROW14(10, 20, 21) \
-              ROW14(11, 22, 23) ROW14(12, 24, 25) ROW14(13, 26, 27)
-
-#define ZMM_ACCUMULATORS "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27"
-
-#define STREAM_AVX512(name, row_step)                                                              \
-  void name(ProbeBuffers& b, std::int64_t n) {                                                     \
-    asm volatile(".irp r," ZMM_ACCUMULATORS                                                        \
-                 "\n\t"                                                                            \
-                 "vpxord %%zmm\\r, %%zmm\\r, %%zmm\\r\n\t"                                         \
-                 ".endr\n\t" TOPDNN_LOOP(".irp k,0,1,2,3\n\t" STEP14                               \
-                                         ".endr\n\t") ".irp r," ZMM_ACCUMULATORS                   \
-                                                      "\n\t"                                       \
-                                                      "vmovups %%zmm\\r, (64*\\r)(%[results])\n\t" \
-                                                      ".endr\n\t"                                  \
-                                                      "vzeroupper\n\t"                             \
-                 : [n] "+r"(n)                                                                     \
-                 : [rows] "r"(b.rows.get()), [columns] "r"(b.columns.get()),                       \
-                   [results] "r"(b.results.get()), [advance] "i"(kSteps * (row_step)),             \
-                   [mask] "i"(kPanelSteps * (row_step)-1)                                          \
-                 : TOPDNN_VECTOR_CLOBBERS);                                                        \
+// A streamed form: accumulators that begin at zero, the loop over the steps, and the results.
+#define TOPDNN_STREAM(name, row_step, accumulators, clear, step, store, end)                    \
+  void name(ProbeBuffers& b, std::int64_t n) {                                                  \
+    asm volatile(".irp r," accumulators "\n\t" clear ".endr\n\t" TOPDNN_LOOP(                   \
+                     ".irp k,0,1,2,3\n\t" step ".endr\n\t") ".irp r," accumulators "\n\t" store \
+                                                            ".endr\n\t" end                     \
+                 : [n] "+r"(n)                                                                  \
+                 : [rows] "r"(b.rows.get()), [columns] "r"(b.columns.get()),                    \
+                   [results] "r"(b.results.get()), [advance] "i"(kSteps * (row_step)),          \
+                   [mask] "i"(kPanelSteps * (row_step)-1)                                       \
+                 : TOPDNN_VECTOR_CLOBBERS);                                                     \
   }
 
-#define ROW_STEP "64"
-#define COLUMN_SCALE "2"
-#define ROW_BYTES "4"
-#define BROADCAST "vbroadcastss"
-#define FMA "vfmadd231ps"
-STREAM_AVX512(StreamAvx512F32, 64)
-#undef BROADCAST
-#undef FMA
-#define BROADCAST "vpbroadcastd"
-#define FMA "vdpbf16ps"
-STREAM_AVX512(StreamAvx512Bf16, 64)
-#undef FMA
-#define FMA "vpdpbusd"
-STREAM_AVX512(StreamAvx512S8, 64)
-#undef BROADCAST
-#undef FMA
-#undef ROW_BYTES
-#define ROW_BYTES "2"
-#define BROADCAST "vpbroadcastw"
-#define FMA "vfmadd231ph"
-STREAM_AVX512(StreamAvx512F16, 64)
-#undef BROADCAST
-#undef FMA
-#undef ROW_BYTES
-#undef COLUMN_SCALE
-#undef ROW_STEP
-#define ROW_STEP "128"
-#define COLUMN_SCALE "1"
-#define ROW_BYTES "8"
-#define BROADCAST "vbroadcastsd"
-#define FMA "vfmadd231pd"
-STREAM_AVX512(StreamAvx512F64, 128)
-#undef BROADCAST
-#undef FMA
-#undef ROW_BYTES
-#undef COLUMN_SCALE
-#undef ROW_STEP
+// ---- AVX-512, 14x2 -----------------------------------------------------------------------------
+
+// One row: a broadcast, and a multiply-add into each of its two accumulators. `\k` is the step.
+#define ROW14(row, first, second, row_step, bytes, broadcast, fma)                     \
+  broadcast " (" #row_step "*\\k+" #row "*" #bytes ")(%[rows],%%rcx), %%zmm30\n\t" fma \
+            " %%zmm28, %%zmm30, %%zmm" #first "\n\t" fma " %%zmm29, %%zmm30, %%zmm" #second "\n\t"
+
+#define ROWS14(...)                                                                             \
+  ROW14(0, 0, 1, __VA_ARGS__)                                                                   \
+  ROW14(1, 2, 3, __VA_ARGS__)                                                                   \
+  ROW14(2, 4, 5, __VA_ARGS__) ROW14(3, 6, 7, __VA_ARGS__) ROW14(4, 8, 9, __VA_ARGS__)           \
+      ROW14(5, 10, 11, __VA_ARGS__) ROW14(6, 12, 13, __VA_ARGS__) ROW14(7, 14, 15, __VA_ARGS__) \
+          ROW14(8, 16, 17, __VA_ARGS__) ROW14(9, 18, 19, __VA_ARGS__)                           \
+              ROW14(10, 20, 21, __VA_ARGS__) ROW14(11, 22, 23, __VA_ARGS__)                     \
+                  ROW14(12, 24, 25, __VA_ARGS__) ROW14(13, 26, 27, __VA_ARGS__)
+
+#define STREAM_AVX512(name, row_step, scale, ...)                                            \
+  TOPDNN_STREAM(name, row_step,                                                              \
+                "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27", \
+                "vpxord %%zmm\\r, %%zmm\\r, %%zmm\\r\n\t",                                   \
+                "vmovups (128*\\k)(%[columns],%%rcx," #scale                                 \
+                "), %%zmm28\n\t"                                                             \
+                "vmovups (128*\\k+64)(%[columns],%%rcx," #scale                              \
+                "), %%zmm29\n\t" ROWS14(row_step, __VA_ARGS__),                              \
+                "vmovups %%zmm\\r, (64*\\r)(%[results])\n\t", "vzeroupper\n\t")
+
+// The bytes of rows per step, the scale of the columns' offset, the bytes of a row's value.
+STREAM_AVX512(StreamAvx512F32, 64, 2, 4, "vbroadcastss", "vfmadd231ps")
+STREAM_AVX512(StreamAvx512Bf16, 64, 2, 4, "vpbroadcastd", "vdpbf16ps")
+STREAM_AVX512(StreamAvx512S8, 64, 2, 4, "vpbroadcastd", "vpdpbusd")
+STREAM_AVX512(StreamAvx512F16, 64, 2, 2, "vpbroadcastw", "vfmadd231ph")
+STREAM_AVX512(StreamAvx512F64, 128, 1, 8, "vbroadcastsd", "vfmadd231pd")
 
 // ---- AVX2, 6x2 ---------------------------------------------------------------------------------
 
-#define ROW6(row, first, second)                                                         \
-  BROADCAST " (" ROW_STEP "*\\k+" #row "*" ROW_BYTES ")(%[rows],%%rcx), %%ymm14\n\t" FMA \
-            " %%ymm12, %%ymm14, %%ymm" #first "\n\t" FMA " %%ymm13, %%ymm14, %%ymm" #second "\n\t"
+#define ROW6(row, first, second, row_step, bytes, broadcast, fma)                      \
+  broadcast " (" #row_step "*\\k+" #row "*" #bytes ")(%[rows],%%rcx), %%ymm14\n\t" fma \
+            " %%ymm12, %%ymm14, %%ymm" #first "\n\t" fma " %%ymm13, %%ymm14, %%ymm" #second "\n\t"
 
-#define STEP6                                                                         \
-  "vmovups (64*\\k)(%[columns],%%rcx," COLUMN_SCALE                                   \
-  "), %%ymm12\n\t"                                                                    \
-  "vmovups (64*\\k+32)(%[columns],%%rcx," COLUMN_SCALE "), %%ymm13\n\t" ROW6(0, 0, 1) \
-      ROW6(1, 2, 3) ROW6(2, 4, 5) ROW6(3, 6, 7) ROW6(4, 8, 9) ROW6(5, 10, 11)
+#define ROWS6(...)                                                                 \
+  ROW6(0, 0, 1, __VA_ARGS__)                                                       \
+  ROW6(1, 2, 3, __VA_ARGS__)                                                       \
+  ROW6(2, 4, 5, __VA_ARGS__) ROW6(3, 6, 7, __VA_ARGS__) ROW6(4, 8, 9, __VA_ARGS__) \
+      ROW6(5, 10, 11, __VA_ARGS__)
 
-#define STREAM_AVX2(name, row_step)                                                                \
-  void name(ProbeBuffers& b, std::int64_t n) {                                                     \
-    asm volatile(".irp r,0,1,2,3,4,5,6,7,8,9,10,11\n\t"                                          \
-                 "vxorps %%ymm\\r, %%ymm\\r, %%ymm\\r\n\t"                                       \
-                 ".endr\n\t"                                                                     \
-                 TOPDNN_LOOP(".irp k,0,1,2,3\n\t" STEP6 ".endr\n\t")                             \
-                 ".irp r,0,1,2,3,4,5,6,7,8,9,10,11\n\t"                                          \
-                 "vmovups %%ymm\\r, (32*\\r)(%[results])\n\t"                                    \
-                 ".endr\n\t"                                                                     \
-                 "vzeroupper\n\t"                                                                \
-                 : [n] "+r"(n)                                                                   \
-                 : [rows] "r"(b.rows.get()), [columns] "r"(b.columns.get()),                     \
-                   [results] "r"(b.results.get()), [advance] "i"(kSteps * (row_step)),           \
-                   [mask] "i"(kPanelSteps * (row_step) - 1)                                      \
-                 : TOPDNN_VECTOR_CLOBBERS); \
-  }
+#define STREAM_AVX2(name, row_step, scale, ...)                \
+  TOPDNN_STREAM(name, row_step, "0,1,2,3,4,5,6,7,8,9,10,11",   \
+                "vxorps %%ymm\\r, %%ymm\\r, %%ymm\\r\n\t",     \
+                "vmovups (64*\\k)(%[columns],%%rcx," #scale    \
+                "), %%ymm12\n\t"                               \
+                "vmovups (64*\\k+32)(%[columns],%%rcx," #scale \
+                "), %%ymm13\n\t" ROWS6(row_step, __VA_ARGS__), \
+                "vmovups %%ymm\\r, (32*\\r)(%[results])\n\t", "vzeroupper\n\t")
 
-#define ROW_STEP "32"
-#define COLUMN_SCALE "2"
-#define ROW_BYTES "4"
-#define BROADCAST "vbroadcastss"
-#define FMA "vfmadd231ps"
-STREAM_AVX2(StreamAvx2F32, 32)
-#undef BROADCAST
-#undef FMA
-#undef ROW_BYTES
-#undef COLUMN_SCALE
-#undef ROW_STEP
-#define ROW_STEP "64"
-#define COLUMN_SCALE "1"
-#define ROW_BYTES "8"
-#define BROADCAST "vbroadcastsd"
-#define FMA "vfmadd231pd"
-STREAM_AVX2(StreamAvx2F64, 64)
-#undef BROADCAST
-#undef FMA
-#undef ROW_BYTES
-#undef COLUMN_SCALE
-#undef ROW_STEP
+STREAM_AVX2(StreamAvx2F32, 32, 2, 4, "vbroadcastss", "vfmadd231ps")
+STREAM_AVX2(StreamAvx2F64, 64, 1, 8, "vbroadcastsd", "vfmadd231pd")
 
 // ---- SSE2, 8x1: no FMA, no broadcast load; rows are stored four times --------------------------
 
@@ -171,51 +116,38 @@ STREAM_AVX2(StreamAvx2F64, 64)
   "mulps %%xmm8, %%xmm9\n\t"     \
   "addps %%xmm9, %%xmm" #row "\n\t"
 
-void StreamSse2F32(ProbeBuffers& b, std::int64_t n) {
-  asm volatile(".irp r,0,1,2,3,4,5,6,7\n\t"
-               "xorps %%xmm\\r, %%xmm\\r\n\t"
-               ".endr\n\t"
-               TOPDNN_LOOP(".irp k,0,1,2,3\n\t"
-                           "movaps (128*\\k)(%[columns],%%rcx), %%xmm8\n\t"
-                           ROW8(0) ROW8(1) ROW8(2) ROW8(3) ROW8(4) ROW8(5) ROW8(6) ROW8(7)
-                           ".endr\n\t")
-               ".irp r,0,1,2,3,4,5,6,7\n\t"
-               "movaps %%xmm\\r, (16*\\r)(%[results])\n\t"
-               ".endr\n\t"
-               : [n] "+r"(n)
-               : [rows] "r"(b.rows.get()), [columns] "r"(b.columns.get()),
-                 [results] "r"(b.results.get()), [advance] "i"(kSteps * 128),
-                 [mask] "i"(kPanelSteps * 128 - 1)
-               : TOPDNN_VECTOR_CLOBBERS);
-}
+TOPDNN_STREAM(StreamSse2F32, 128, "0,1,2,3,4,5,6,7", "xorps %%xmm\\r, %%xmm\\r\n\t",
+              "movaps (128*\\k)(%[columns],%%rcx), %%xmm8\n\t" ROW8(0) ROW8(1) ROW8(2) ROW8(3)
+                  ROW8(4) ROW8(5) ROW8(6) ROW8(7),
+              "movaps %%xmm\\r, (16*\\r)(%[results])\n\t", "")
 
 // ---- Operands in registers ---------------------------------------------------------------------
 
-#define REGISTERS(name, register, fma, load)                                                       \
-  void name(ProbeBuffers& b, std::int64_t n) {                                                     \
-    asm volatile(".irp r,0,1,2,3,4,5,6,7,8,9,10,11\n\t"                                          \
-                 "vxorps %%ymm\\r, %%ymm\\r, %%ymm\\r\n\t"                                       \
-                 ".endr\n\t"                                                                     \
-                 load " (%[rows]), %%" register "12\n\t"                                         \
-                 load " (%[columns]), %%" register "13\n\t"                                      \
-                 ".p2align 5\n"                                                                  \
-                 "1:\n\t"                                                                        \
-                 ".rept %c[rounds]\n\t"                                                          \
-                 ".irp r,0,1,2,3,4,5,6,7,8,9,10,11\n\t"                                          \
-                 fma " %%" register "13, %%" register "12, %%" register "\\r\n\t"                \
-                 ".endr\n\t"                                                                     \
-                 ".endr\n\t"                                                                     \
-                 "sub $1, %[n]\n\t"                                                              \
-                 "jnz 1b\n\t"                                                                    \
-                 ".irp r,0,1,2,3,4,5,6,7,8,9,10,11\n\t"                                          \
-                 "vmovups %%" register "\\r, (64*\\r)(%[results])\n\t"                           \
-                 ".endr\n\t"                                                                     \
-                 "vzeroupper\n\t"                                                                \
-                 : [n] "+r"(n)                                                                   \
-                 : [rows] "r"(b.rows.get()), [columns] "r"(b.columns.get()),                     \
-                   [results] "r"(b.results.get()), [rounds] "i"(kRounds)                         \
-                 : TOPDNN_VECTOR_CLOBBERS); \
+// `load` loads the two operands; `step` is that of an accumulator.
+#define TOPDNN_REGISTERS(name, accumulators, clear, load, step, store, end)  \
+  void name(ProbeBuffers& b, std::int64_t n) {                               \
+    asm volatile(".irp r," accumulators "\n\t" clear ".endr\n\t" load        \
+                 ".p2align 5\n"                                              \
+                 "1:\n\t"                                                    \
+                 ".rept %c[rounds]\n\t"                                      \
+                 ".irp r," accumulators "\n\t" step                          \
+                 ".endr\n\t"                                                 \
+                 ".endr\n\t"                                                 \
+                 "sub $1, %[n]\n\t"                                          \
+                 "jnz 1b\n\t"                                                \
+                 ".irp r," accumulators "\n\t" store ".endr\n\t" end         \
+                 : [n] "+r"(n)                                               \
+                 : [rows] "r"(b.rows.get()), [columns] "r"(b.columns.get()), \
+                   [results] "r"(b.results.get()), [rounds] "i"(kRounds)     \
+                 : TOPDNN_VECTOR_CLOBBERS);                                  \
   }
+
+#define REGISTERS(name, register, fma, load)                                                     \
+  TOPDNN_REGISTERS(name, "0,1,2,3,4,5,6,7,8,9,10,11", "vxorps %%ymm\\r, %%ymm\\r, %%ymm\\r\n\t", \
+                   load " (%[rows]), %%" register "12\n\t" load                                  \
+                                                  " (%[columns]), %%" register "13\n\t",         \
+                   fma " %%" register "13, %%" register "12, %%" register "\\r\n\t",             \
+                   "vmovups %%" register "\\r, (64*\\r)(%[results])\n\t", "vzeroupper\n\t")
 
 REGISTERS(RegistersAvx2F32, "ymm", "vfmadd231ps", "vbroadcastss")
 REGISTERS(RegistersAvx2F64, "ymm", "vfmadd231pd", "vbroadcastsd")
@@ -226,34 +158,15 @@ REGISTERS(RegistersAvx512S8, "zmm", "vpdpbusd", "vpbroadcastd")
 REGISTERS(RegistersAvx512F16, "zmm", "vfmadd231ph", "vpbroadcastw")
 
 // mulps overwrites an operand, so each accumulator takes a copy, a multiplication and an addition.
-void RegistersSse2F32(ProbeBuffers& b, std::int64_t n) {
-  asm volatile(
-      ".irp r,0,1,2,3,4,5,6,7\n\t"
-      "xorps %%xmm\\r, %%xmm\\r\n\t"
-      ".endr\n\t"
-      "movss (%[rows]), %%xmm8\n\t"
-      "shufps $0, %%xmm8, %%xmm8\n\t"
-      "movss (%[columns]), %%xmm9\n\t"
-      "shufps $0, %%xmm9, %%xmm9\n\t"
-      ".p2align 5\n"
-      "1:\n\t"
-      ".rept %c[rounds]\n\t"
-      ".irp r,0,1,2,3,4,5,6,7\n\t"
-      "movaps %%xmm8, %%xmm10\n\t"
-      "mulps %%xmm9, %%xmm10\n\t"
-      "addps %%xmm10, %%xmm\\r\n\t"
-      ".endr\n\t"
-      ".endr\n\t"
-      "sub $1, %[n]\n\t"
-      "jnz 1b\n\t"
-      ".irp r,0,1,2,3,4,5,6,7\n\t"
-      "movaps %%xmm\\r, (64*\\r)(%[results])\n\t"
-      ".endr\n\t"
-      : [n] "+r"(n)
-      : [rows] "r"(b.rows.get()), [columns] "r"(b.columns.get()), [results] "r"(b.results.get()),
-        [rounds] "i"(kRounds)
-      : TOPDNN_VECTOR_CLOBBERS);
-}
+TOPDNN_REGISTERS(RegistersSse2F32, "0,1,2,3,4,5,6,7", "xorps %%xmm\\r, %%xmm\\r\n\t",
+                 "movss (%[rows]), %%xmm8\n\t"
+                 "shufps $0, %%xmm8, %%xmm8\n\t"
+                 "movss (%[columns]), %%xmm9\n\t"
+                 "shufps $0, %%xmm9, %%xmm9\n\t",
+                 "movaps %%xmm8, %%xmm10\n\t"
+                 "mulps %%xmm9, %%xmm10\n\t"
+                 "addps %%xmm10, %%xmm\\r\n\t",
+                 "movaps %%xmm\\r, (64*\\r)(%[results])\n\t", "")
 
 // ---- The list ----------------------------------------------------------------------------------
 

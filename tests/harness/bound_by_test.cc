@@ -66,6 +66,25 @@ TEST(BoundBy, NamesThreadsThatWait) {
   EXPECT_EQ(Phrase({.tree = &tree}), "waits for threads 77 %");
 }
 
+// The core model of the hottest loop knows nothing of threads that wait: computing takes 10 to 70
+// %, and they 20 to 85 %, or 20 to 30 %.
+TEST(BoundBy, NamesNoLoopWhereThreadsMayWaitForLonger) {
+  TreeEvidence given;
+  given.threads = 2;
+  given.retiring = Interval{0.05, 0.1};
+  given.core = Interval{0.05, 0.6};
+  given.bad_speculation = Interval{0, 0.01};
+  given.beyond_l1 = Interval{0, 0.02};
+  given.frontend = 0.3;
+  given.waiting = Interval{0.2, 0.85};
+  const TopdownTree open = *BuildTree(given).tree;
+  EXPECT_THAT(Phrase({.tree = &open, .binding = HotBinding{"FMA", 0.95}}),
+              HasSubstr("not decided"));
+  given.waiting = Interval{0.2, 0.3};
+  const TopdownTree computes = *BuildTree(given).tree;
+  EXPECT_EQ(Phrase({.tree = &computes, .binding = HotBinding{"FMA", 0.95}}), "FMA 95 %");
+}
+
 // Computing takes 3 to 93 % and the front end 0 to 90 %, but memory at most 7 %.
 TEST(BoundBy, NamesWhatIsLeftTogether) {
   TreeEvidence given;

@@ -127,6 +127,25 @@ TEST(ExactChanging, AViewMappedInsideTheRegion) {
   close(file);
 }
 
+// A system call changes the whole page, also where its length ends before the code.
+TEST(ExactChanging, CodeBehindTheLengthOfASystemCall) {
+  const WritableCode page;
+  std::uint8_t* const code = page.code + kPage / 2;
+  std::memcpy(code, Function(1).text, sizeof Function::text);
+  ASSERT_EQ(mprotect(page.code, kPage, PROT_READ | PROT_EXEC), 0);
+  int sum = 0;
+  auto region = [&] {
+    sum = Call(code);
+    mprotect(page.code, 1, PROT_READ | PROT_WRITE | PROT_EXEC);
+    for (int value = 2; value <= 20; ++value) {
+      std::memcpy(code, Function(value).text, sizeof Function::text);
+      sum += Call(code);
+    }
+  };
+  ExpectWhole(region);
+  EXPECT_EQ(sum, 210);
+}
+
 // `Send` prepares a function. `Receive` writes it to `code` by a system call, and returns the
 // number of bytes.
 using Send = void (*)(const int* pipe, const Function& function);

@@ -62,6 +62,20 @@ TEST(KernelCounts, SumsUpTheBlocks) {
                           "      dec rcx", testing::StartsWith("      jnz ")));
 }
 
+// Products of 16 x 16 sums over 16 groups of 2 (bf16) and 4 (int8).
+TEST(KernelCounts, AddsTheOperationsOfTiles) {
+  constexpr std::uint64_t kProducts = 2 * 16 * 16 * 16;
+  BlockProfile bf16 = LoopOf({0xc4, 0xe2, 0x6a, 0x5c, 0xc1}, 0x1000);  // tdpbf16ps tmm0, tmm1, tmm2
+  bf16.tile_operations[0x1000] = kIterations * kProducts * 2;
+  EXPECT_EQ(CountsOf(bf16).counts.flops(), kIterations * kProducts * 2);
+  EXPECT_EQ(CountsOf(bf16).counts.amx_int8_ops, 0U);
+  BlockProfile int8 = LoopOf({0xc4, 0xe2, 0x6b, 0x5e, 0xc1}, 0x1000);  // tdpbssd tmm0, tmm1, tmm2
+  int8.tile_operations[0x1000] = kIterations * kProducts * 4;
+  EXPECT_EQ(CountsOf(int8).counts.flops(), 0U);
+  EXPECT_EQ(CountsOf(int8).counts.amx_int8, kIterations);
+  EXPECT_EQ(CountsOf(int8).counts.amx_int8_ops, kIterations * kProducts * 4);
+}
+
 TEST(KernelCounts, KnowsALoopAgainWhereverItIsLoaded) {
   const std::string code = CountsOf(LoopOf(kFma, 0x1000)).loops[0].code;
   EXPECT_EQ(CountsOf(LoopOf(kFma, 0x7f0000001010)).loops[0].code, code);

@@ -148,20 +148,17 @@ BandwidthTimes MeasureBandwidth(const ExperimentSubject& subject) {
   return measured;
 }
 
-// `all_seconds`: without readers, then by level, each by round, of which `rounds` are used.
-std::vector<BandwidthResult> ResultsOf(const BandwidthTimes& measured,
-                                       const std::vector<std::vector<double>>& all_seconds,
-                                       const std::vector<std::size_t>& rounds) {
+// `own`: without readers, then by level.
+std::vector<BandwidthResult> ResultsOf(const BandwidthTimes& measured, const RecordRounds& own) {
   std::vector<BandwidthResult> results;
-  const std::vector<std::vector<double>> seconds = TimesInRounds(all_seconds, rounds);
   for (std::size_t k = 0; k < measured.resources.size(); ++k) {
     std::vector<BesideReaders> levels;
     for (const std::size_t level : {2 * k, 2 * k + 1}) {
       // (`taken` may include an interrupted round, which `seconds` leaves out)
-      levels.push_back(
-          {.taken = ValuesAt(measured.levels[level].taken, rounds), .seconds = seconds[level + 1]});
+      levels.push_back({.taken = ValuesAt(measured.levels[level].taken, own.rounds),
+                        .seconds = own.seconds[level + 1]});
     }
-    const auto result = SensitivityOf(measured.resources[k], seconds.front(), levels);
+    const auto result = SensitivityOf(measured.resources[k], own.seconds.front(), levels);
     if (result) results.push_back(*result);
   }
   return results;
@@ -172,15 +169,13 @@ void AddTo(const BandwidthTimes& measured, Report& report) {
       "fewer than 6 rounds in which the readers took bandwidth: their CPUs are busy, or the run "
       "was interrupted";
   if (measured.times.front().size() != report.stages.size()) return;  // interrupted
-  for (std::size_t i = 0; i < report.stages.size(); ++i) {
-    Record& stage = report.stages[i];
-    stage.bandwidth_experiment = ResultsOf(measured, TimesOfStage(measured.times, i),
-                                           UndisturbedRounds(TimesOfStage(measured.waited, i)));
-    if (stage.bandwidth_experiment.empty()) stage.bandwidth_reason = kTooFewRounds;
-  }
-  report.step.bandwidth_experiment =
-      ResultsOf(measured, TimesOfSequence(measured.times), UndisturbedRounds(measured.waited));
-  if (report.step.bandwidth_experiment.empty()) report.step.bandwidth_reason = kTooFewRounds;
+  AddRounds(measured.times, measured.waited, report,
+            [&](std::size_t, const RecordRounds& own, Record& record) {
+              record.bandwidth_reason = own.why_not;
+              if (!own.why_not.empty()) return;
+              record.bandwidth_experiment = ResultsOf(measured, own);
+              if (record.bandwidth_experiment.empty()) record.bandwidth_reason = kTooFewRounds;
+            });
 }
 
 AddExperiment RunBandwidth(const ExperimentSubject& subject) {

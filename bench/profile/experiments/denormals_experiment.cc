@@ -214,27 +214,19 @@ DenormalTimes MeasureDenormals(const ExperimentSubject& subject) {
   return measured;
 }
 
-void AddFactor(const std::vector<std::vector<double>>& seconds,
-               const std::vector<std::size_t>& rounds, DenormalsResult result, Record& record) {
-  const std::vector<std::vector<double>> used = TimesInRounds(seconds, rounds);
-  result.factor = FactorOf(used.front(), used.back());
-  if (record.status >= Status::kInvalid || !record.seconds) {
-    result.factor.reset();
-    result.reason = fmt::format("the record is {}", NameOf(record.status));
-  } else if (!result.factor) {
-    result.reason = "too few rounds for an interval";
-  }
-  record.denormals_experiment = std::move(result);
-}
-
 void AddDenormals(const DenormalTimes& measured, Report& report) {
   if (measured.stages.size() != report.stages.size()) return;  // interrupted
-  for (std::size_t i = 0; i < report.stages.size(); ++i) {
-    AddFactor(TimesOfStage(measured.times, i), UndisturbedRounds(TimesOfStage(measured.waited, i)),
-              measured.stages[i], report.stages[i]);
-  }
-  AddFactor(TimesOfSequence(measured.times), UndisturbedRounds(measured.waited), measured.step,
-            report.step);
+  AddRounds(measured.times, measured.waited, report,
+            [&](std::size_t stage, const RecordRounds& own, Record& record) {
+              DenormalsResult result =
+                  stage < measured.stages.size() ? measured.stages[stage] : measured.step;
+              result.reason = own.why_not;
+              if (own.why_not.empty()) {
+                result.factor = FactorOf(own.seconds.front(), own.seconds.back());
+                if (!result.factor) result.reason = "too few rounds for an interval";
+              }
+              record.denormals_experiment = std::move(result);
+            });
   if (measured.flushed_before == 0) return;
   report.notes.push_back(
       {.text = fmt::format("--experiment denormals: {} of {} threads flush denormals by "

@@ -135,10 +135,8 @@ TopdownBounds OtherNodes(const BoundsMachine& machine, const MemoryContext& here
 
 void AddStage(const StageMemory& measured, const MemoryContext& here, const BoundsMachine& machine,
               Record& record) {
-  if (record.status >= Status::kInvalid || !record.seconds) {
-    record.experiment_reason = fmt::format("the record is {}", NameOf(record.status));
-    return;
-  }
+  record.experiment_reason = WhyNoResult(record);
+  if (!record.experiment_reason.empty()) return;
   if (!measured.reason.empty()) {
     record.experiment_reason = measured.reason;
     return;

@@ -139,9 +139,9 @@ void AddPagesTo(const PageTimes& measured, const std::vector<std::vector<double>
   result.bytes = bytes;
   for (std::size_t k = 1; k < measured.kinds.size(); ++k) {
     HugePagesResult of_kind = ResultOf(measured, k, seconds, waited);
-    if (record.status >= Status::kInvalid || !record.seconds) {
+    if (std::string why_not = WhyNoResult(record); !why_not.empty()) {
       of_kind.factor.reset();
-      of_kind.reason = fmt::format("the record is {}", NameOf(record.status));
+      of_kind.reason = std::move(why_not);
     }
     result.kinds.push_back(std::move(of_kind));
   }

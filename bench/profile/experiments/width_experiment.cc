@@ -141,18 +141,17 @@ WidthTimes MeasureWidths(const ExperimentSubject& subject) {
 void AddTo(const WidthTimes& measured, Report& report) {
   constexpr const char* kTooFewRounds = "too few rounds for an interval";
   if (measured.doubts.size() != report.stages.size()) return;  // interrupted
-  for (std::size_t i = 0; i < report.stages.size(); ++i) {
-    Record& stage = report.stages[i];
-    stage.width_experiment = ScalingOf(
-        measured.threads, TimesInRounds(TimesOfStage(measured.times, i),
-                                        UndisturbedRounds(TimesOfStage(measured.waited, i))));
-    if (stage.width_experiment) stage.width_experiment->doubt = measured.doubts[i];
-    if (!stage.width_experiment) stage.width_reason = kTooFewRounds;
-  }
-  report.step.width_experiment =
-      ScalingOf(measured.threads,
-                TimesInRounds(TimesOfSequence(measured.times), UndisturbedRounds(measured.waited)));
-  if (!report.step.width_experiment) report.step.width_reason = kTooFewRounds;
+  AddRounds(measured.times, measured.waited, report,
+            [&](std::size_t stage, const RecordRounds& own, Record& record) {
+              record.width_reason = own.why_not;
+              if (!own.why_not.empty()) return;
+              record.width_experiment = ScalingOf(measured.threads, own.seconds);
+              if (!record.width_experiment) {
+                record.width_reason = kTooFewRounds;
+              } else if (stage < measured.doubts.size()) {
+                record.width_experiment->doubt = measured.doubts[stage];
+              }
+            });
 }
 
 AddExperiment RunWidth(const ExperimentSubject& subject) {

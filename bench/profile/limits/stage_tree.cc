@@ -196,8 +196,20 @@ void AddTrees(const BoundsMachine& machine, Report& report) {
                          .bound_by;
   }
   Record& step = report.step;
-  step.tree = step.status >= Status::kInvalid ? std::nullopt : SumOfTrees(PartsOf(report, ""));
-  if (!step.tree) step.tree_reason = "no stage has a tree";
+  step.tree.reset();
+  step.tree_reason.clear();
+  if (step.status >= Status::kInvalid) {
+    step.tree_reason = fmt::format("the record is {}", NameOf(step.status));
+  } else {
+    const std::vector<TreePart> parts = PartsOf(report, "");
+    const bool any = std::any_of(parts.begin(), parts.end(),
+                                 [](const TreePart& part) { return part.tree != nullptr; });
+    step.tree = SumOfTrees(parts);
+    if (!step.tree) {
+      step.tree_reason =
+          any ? "the trees of its stages contradict each other" : "no stage has a tree";
+    }
+  }
   Choose(std::nullopt, step);
 }
 

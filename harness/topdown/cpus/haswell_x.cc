@@ -14,34 +14,18 @@ namespace {
 
 using C = const TopdownCounts&;
 
-constexpr int kSlots = 4;  // per cycle
-
-MaybeValue Slots(C e) { return kSlots * ShareOfCoreCycles(e); }
-
-MaybeValue RecoveryCycles(C e) {
-  return e.smt() ? e("INT_MISC.RECOVERY_CYCLES_ANY") / 2 : e("INT_MISC.RECOVERY_CYCLES");
-}
-
 // Cycles without any uop delivered: at most all cycles.
 MaybeValue FetchLatencyOfHaswell(C e) {
-  return kSlots * Least(e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE"), ThreadCycles(e)) /
-         Slots(e);
-}
-
-MaybeValue FetchLatencyOfBroadwell(C e) {
-  return kSlots * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / Slots(e);
+  return FourSlots::kSlots *
+         Least(e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE"), ThreadCycles(e)) /
+         FourSlots::Slots(e);
 }
 
 std::vector<TopdownPath> Paths(MaybeValue (*fetch_latency)(C)) {
   return {{"general counters",
-           {{"Frontend_Bound", 1, [](C e) { return e("IDQ_UOPS_NOT_DELIVERED.CORE") / Slots(e); }},
-            {"Bad_Speculation", 1,
-             [](C e) {
-               return (e("UOPS_ISSUED.ANY") - e("UOPS_RETIRED.RETIRE_SLOTS") +
-                       kSlots * RecoveryCycles(e)) /
-                      Slots(e);
-             }},
-            {"Retiring", 1, [](C e) { return e("UOPS_RETIRED.RETIRE_SLOTS") / Slots(e); }},
+           {{"Frontend_Bound", 1, FourSlots::Frontend},
+            {"Bad_Speculation", 1, FourSlots::BadSpeculation},
+            {"Retiring", 1, FourSlots::Retiring},
             {"Backend_Bound", 1,
              [](C e) {
                return 1 -
@@ -49,12 +33,7 @@ std::vector<TopdownPath> Paths(MaybeValue (*fetch_latency)(C)) {
              }},
             {"Fetch_Latency", 2, fetch_latency},
             {"Fetch_Bandwidth", 2, Level2Rest::FetchBandwidth},
-            // Assumes that a mispredicted branch and a machine clear cost the same.
-            {"Branch_Mispredicts", 2,
-             [](C e) {
-               return e.Node("Bad_Speculation") * e("BR_MISP_RETIRED.ALL_BRANCHES") /
-                      (e("BR_MISP_RETIRED.ALL_BRANCHES") + e("MACHINE_CLEARS.COUNT"));
-             }},
+            {"Branch_Mispredicts", 2, IntelNodes::BranchMispredicts},
             {"Machine_Clears", 2, Level2Rest::MachineClears}}}};
 }
 
@@ -118,7 +97,7 @@ class Deeper {
  public:
   static std::vector<TopdownPath> Paths() {
     constexpr std::string_view kMemory = kRefinesMemory, kCore = kRefinesCore, kL1 = "L1_Bound";
-    auto paths = topdnn::Paths(kBroadwell ? FetchLatencyOfBroadwell : FetchLatencyOfHaswell);
+    auto paths = topdnn::Paths(kBroadwell ? FourSlots::FetchLatency : FetchLatencyOfHaswell);
     paths[0].nodes = Joined<TopdownNode>(
         paths[0].nodes,
         {{"Memory_Bound", 2, MemoryBound},
@@ -240,7 +219,7 @@ const TopdownRegistration kHaswellX({
     .cpu = "haswell_x",
     .source = "pmu-tools hsx_server_ratios.py; from the back end's level 2 on, Linux pmu-events "
               "haswellx (TMA 4.5); never run on this CPU",
-    .pipeline = {.slots = kSlots, .source = "the same as the formulas"},
+    .pipeline = {.slots = FourSlots::kSlots, .source = "the same as the formulas"},
     .events = Deeper<false>::Events("hsw_ep"),
     .paths = Deeper<false>::Paths(),
 });
@@ -250,7 +229,7 @@ const TopdownRegistration kBroadwellX({
     .source =
         "pmu-tools hsx_server_ratios.py, bdx_server_ratios.py; from the back end's level 2 on, "
         "Linux pmu-events broadwellx (TMA 4.5); never run on this CPU",
-    .pipeline = {.slots = kSlots, .source = "the same as the formulas"},
+    .pipeline = {.slots = FourSlots::kSlots, .source = "the same as the formulas"},
     .events = Deeper<true>::Events("bdw_ep"),
     .paths = Deeper<true>::Paths(),
 });

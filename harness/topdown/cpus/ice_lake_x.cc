@@ -36,18 +36,6 @@ MaybeValue FetchLatency(C e) {
          Slots(e);
 }
 
-MaybeValue BranchMispredicts(C e) {
-  return e.Node("Bad_Speculation") * e("BR_MISP_RETIRED.ALL_BRANCHES") /
-         (e("BR_MISP_RETIRED.ALL_BRANCHES") + e("MACHINE_CLEARS.COUNT"));
-}
-
-MaybeValue MemoryBound(C e) {
-  const MaybeValue stores = e("EXE_ACTIVITY.BOUND_ON_STORES");
-  return e.Node("Backend_Bound") * (e("CYCLE_ACTIVITY.STALLS_MEM_ANY") + stores) /
-         (e("CYCLE_ACTIVITY.STALLS_TOTAL") + e("EXE_ACTIVITY.1_PORTS_UTIL") +
-          e.Node("Retiring") * e("EXE_ACTIVITY.2_PORTS_UTIL") + stores);
-}
-
 // The microcode sequencer's share, and the instructions of several uops that only decoder 0 takes.
 MaybeValue HeavyOperations(C e) {
   return e("UOPS_RETIRED.SLOTS") / e("UOPS_ISSUED.ANY") * e("IDQ.MS_UOPS") / Slots(e) +
@@ -72,9 +60,9 @@ std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C
           {"Bad_Speculation", 1, BadSpeculation},
           {"Fetch_Latency", 2, FetchLatency},
           {"Fetch_Bandwidth", 2, Level2Rest::FetchBandwidth},
-          {"Branch_Mispredicts", 2, BranchMispredicts},
+          {"Branch_Mispredicts", 2, IntelNodes::BranchMispredicts},
           {"Machine_Clears", 2, Level2Rest::MachineClears},
-          {"Memory_Bound", 2, MemoryBound},
+          {"Memory_Bound", 2, IntelNodes::MemoryBound},
           {"Core_Bound", 2, Level2Rest::CoreBound},
           {"Heavy_Operations", 2, HeavyOperations},
           {"Light_Operations", 2, Level2Rest::LightOperations},

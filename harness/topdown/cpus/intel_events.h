@@ -91,6 +91,46 @@ inline MaybeValue LocksOfStores(const TopdownCounts& e) {
   return e("MEM_INST_RETIRED.LOCK_LOADS") / e("MEM_INST_RETIRED.ALL_STORES");
 }
 
+// ---- Nodes of levels 1 and 2 that several cores have.
+
+struct IntelNodes {
+  // Assumes that a mispredicted branch and a machine clear cost the same.
+  static MaybeValue BranchMispredicts(const TopdownCounts& e) {
+    return e.Node("Bad_Speculation") * e("BR_MISP_RETIRED.ALL_BRANCHES") /
+           (e("BR_MISP_RETIRED.ALL_BRANCHES") + e("MACHINE_CLEARS.COUNT"));
+  }
+  // Of Skylake-SP and Ice Lake-SP.
+  static MaybeValue MemoryBound(const TopdownCounts& e) {
+    const MaybeValue stores = e("EXE_ACTIVITY.BOUND_ON_STORES");
+    return e.Node("Backend_Bound") * (e("CYCLE_ACTIVITY.STALLS_MEM_ANY") + stores) /
+           (e("CYCLE_ACTIVITY.STALLS_TOTAL") + e("EXE_ACTIVITY.1_PORTS_UTIL") +
+            e.Node("Retiring") * e("EXE_ACTIVITY.2_PORTS_UTIL") + stores);
+  }
+};
+
+// Haswell to Skylake: four slots per cycle, which no event counts.
+struct FourSlots {
+  static constexpr int kSlots = 4;
+
+  static MaybeValue Slots(const TopdownCounts& e) { return kSlots * ShareOfCoreCycles(e); }
+  static MaybeValue RecoveryCycles(const TopdownCounts& e) {
+    return e.smt() ? e("INT_MISC.RECOVERY_CYCLES_ANY") / 2 : e("INT_MISC.RECOVERY_CYCLES");
+  }
+  static MaybeValue Frontend(const TopdownCounts& e) {
+    return e("IDQ_UOPS_NOT_DELIVERED.CORE") / Slots(e);
+  }
+  static MaybeValue BadSpeculation(const TopdownCounts& e) {
+    return (e("UOPS_ISSUED.ANY") - e("UOPS_RETIRED.RETIRE_SLOTS") + kSlots * RecoveryCycles(e)) /
+           Slots(e);
+  }
+  static MaybeValue Retiring(const TopdownCounts& e) {
+    return e("UOPS_RETIRED.RETIRE_SLOTS") / Slots(e);
+  }
+  static MaybeValue FetchLatency(const TopdownCounts& e) {
+    return kSlots * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / Slots(e);
+  }
+};
+
 inline constexpr std::string_view kRefinesMemory = "Memory_Bound";
 
 // Level 3 of Memory_Bound for Skylake-SP to Ice Lake-SP (pmu-tools skx_server_ratios.py,
@@ -101,7 +141,7 @@ class CycleActivityLevel3 {
  public:
   static std::vector<TopdownNode> Nodes() {
     return {{"L1_Bound", 3,
-             [](C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_MEM_ANY") - L1Missing(e); },
+             [](C e) { return OfCycles(e, "CYCLE_ACTIVITY.STALLS_MEM_ANY") - L1Missing(e); },
              kRefinesMemory},
             {"L2_Bound", 3,
              [](C e) {
@@ -115,8 +155,7 @@ class CycleActivityLevel3 {
             {"DRAM_Bound", 3,
              [](C e) { return L3Missing(e) + L1Missing(e) - L2Missing(e) - e.Node("L2_Bound"); },
              kRefinesMemory},
-            {"Store_Bound", 3, [](C e) { return Stalls(e, "EXE_ACTIVITY.BOUND_ON_STORES"); },
-             kRefinesMemory}};
+            {"Store_Bound", 3, OfCycles<"EXE_ACTIVITY.BOUND_ON_STORES">, kRefinesMemory}};
   }
 
   static std::vector<TopdownEvent> Events(const std::string& core, const TopdownEvent& full) {
@@ -133,12 +172,9 @@ class CycleActivityLevel3 {
 
  private:
   using C = const TopdownCounts&;
-  static MaybeValue Stalls(C e, const char* event) {
-    return e(event) / e("CPU_CLK_UNHALTED.THREAD");
-  }
-  static MaybeValue L1Missing(C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_L1D_MISS"); }
-  static MaybeValue L2Missing(C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_L2_MISS"); }
-  static MaybeValue L3Missing(C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_L3_MISS"); }
+  static MaybeValue L1Missing(C e) { return OfCycles(e, "CYCLE_ACTIVITY.STALLS_L1D_MISS"); }
+  static MaybeValue L2Missing(C e) { return OfCycles(e, "CYCLE_ACTIVITY.STALLS_L2_MISS"); }
+  static MaybeValue L3Missing(C e) { return OfCycles(e, "CYCLE_ACTIVITY.STALLS_L3_MISS"); }
 };
 
 // Appends a list to another.

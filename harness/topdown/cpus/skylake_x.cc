@@ -12,35 +12,10 @@ namespace {
 
 using C = const TopdownCounts&;
 
-constexpr int kSlots = 4;  // per cycle
-
-MaybeValue Slots(C e) { return kSlots * ShareOfCoreCycles(e); }
-
-MaybeValue RecoveryCycles(C e) {
-  return e.smt() ? e("INT_MISC.RECOVERY_CYCLES_ANY") / 2 : e("INT_MISC.RECOVERY_CYCLES");
-}
-
 MaybeValue BackendBound(C e) {
   return 1 - e.Node("Frontend_Bound") -
-         (e("UOPS_ISSUED.ANY") + kSlots * RecoveryCycles(e)) / Slots(e);
-}
-
-MaybeValue BadSpeculation(C e) {
-  return (e("UOPS_ISSUED.ANY") - e("UOPS_RETIRED.RETIRE_SLOTS") + kSlots * RecoveryCycles(e)) /
-         Slots(e);
-}
-
-// Assumes that a mispredicted branch and a machine clear cost the same.
-MaybeValue BranchMispredicts(C e) {
-  return e.Node("Bad_Speculation") * e("BR_MISP_RETIRED.ALL_BRANCHES") /
-         (e("BR_MISP_RETIRED.ALL_BRANCHES") + e("MACHINE_CLEARS.COUNT"));
-}
-
-MaybeValue MemoryBound(C e) {
-  const MaybeValue stores = e("EXE_ACTIVITY.BOUND_ON_STORES");
-  return e.Node("Backend_Bound") * (e("CYCLE_ACTIVITY.STALLS_MEM_ANY") + stores) /
-         (e("CYCLE_ACTIVITY.STALLS_TOTAL") + e("EXE_ACTIVITY.1_PORTS_UTIL") +
-          e.Node("Retiring") * e("EXE_ACTIVITY.2_PORTS_UTIL") + stores);
+         (e("UOPS_ISSUED.ANY") + FourSlots::kSlots * FourSlots::RecoveryCycles(e)) /
+             FourSlots::Slots(e);
 }
 
 constexpr EventLiteral kBuffersFull = "L1D_PEND_MISS.FB_FULL:c1";
@@ -181,7 +156,7 @@ const TopdownRegistration kSkylakeX({
     .alias = {"cascade_lake", "cascade_lake_x", "cooper_lake_x"},
     .source = "pmu-tools skx_server_ratios.py and clx_server_ratios.py; Intel perfmon SKX, CLX",
     // Ports 0 and 1 multiply and add; with 512 bits, ports 0 and 5.
-    .pipeline = {.slots = kSlots,
+    .pipeline = {.slots = FourSlots::kSlots,
                  .reorder_buffer = 224,
                  .op_cache = 1536,
                  .fp_256 = 4,
@@ -219,24 +194,21 @@ const TopdownRegistration kSkylakeX({
         Joined(Level3::Events("skx", {kBuffersFull.text, 0x1000248, "", "skx::L1D_PEND_MISS:FB_FULL:c=1"}), DeeperEvents())),
     .paths =
         {{"general counters",
-          Joined<TopdownNode>({{"Frontend_Bound", 1, [](C e) { return e("IDQ_UOPS_NOT_DELIVERED.CORE") / Slots(e); }},
-           {"Bad_Speculation", 1, BadSpeculation},
+          Joined<TopdownNode>({{"Frontend_Bound", 1, FourSlots::Frontend},
+           {"Bad_Speculation", 1, FourSlots::BadSpeculation},
            {"Backend_Bound", 1, BackendBound},
-           {"Retiring", 1, [](C e) { return e("UOPS_RETIRED.RETIRE_SLOTS") / Slots(e); }},
-           {"Fetch_Latency", 2,
-            [](C e) {
-              return kSlots * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / Slots(e);
-            }},
+           {"Retiring", 1, FourSlots::Retiring},
+           {"Fetch_Latency", 2, FourSlots::FetchLatency},
            {"Fetch_Bandwidth", 2, Level2Rest::FetchBandwidth},
-           {"Branch_Mispredicts", 2, BranchMispredicts},
+           {"Branch_Mispredicts", 2, IntelNodes::BranchMispredicts},
            {"Machine_Clears", 2, Level2Rest::MachineClears},
-           {"Memory_Bound", 2, MemoryBound},
+           {"Memory_Bound", 2, IntelNodes::MemoryBound},
            {"Core_Bound", 2, Level2Rest::CoreBound},
            {"Heavy_Operations", 2,
             [](C e) {
               return (e("UOPS_RETIRED.RETIRE_SLOTS") + e("UOPS_RETIRED.MACRO_FUSED") -
                       e("INST_RETIRED.ANY")) /
-                     Slots(e);
+                     FourSlots::Slots(e);
             }},
            {"Light_Operations", 2, Level2Rest::LightOperations}},
            Joined(Joined(Level3::Nodes(), PortNodes()), DeeperNodes()))}},
