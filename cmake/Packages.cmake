@@ -34,6 +34,10 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME topdnn)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "libopenblas0-openmp, dataset-fashion-mnist")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "topdnn-mpi, libtopdnn-harness-dev, libtopdnn-plugin-dev")
+# Python makes a cache beside sitecustomize.py if root runs `topdnn trace --live --modules`.
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/program-package/prerm CONTENT
+     "#!/bin/sh\nset -e\nrm -rf /usr/libexec/topdnn/live_python/__pycache__\n")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/program-package/prerm)
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "benchmark of CNN kernels and networks on CPUs
 Times each stage of a training or inference step in the network and by
 itself, on oneDNN, Eigen and OpenBLAS. Each result is checked against a

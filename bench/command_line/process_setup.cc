@@ -33,8 +33,8 @@ void SetUpProcess() {
   CatchCrashes();
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // (read-only: writing to it fails, as on the closed stream)
-    if (open("/dev/null", O_RDONLY) < 0) return;
+    // (Writing a result fails, as on the closed stream. No one misses a message.)
+    if (open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,21 +61,16 @@ void CheckAction(const CommandParser& parser, const FleetCommand& options) {
   }
 }
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // Refuses the options that cannot change in a study: its cases, its kinds of node and its batch
 // scripts stay.
 void CheckResume(const CommandParser& parser, const std::string& study) {
-  const std::vector<std::string> of_scripts = {"--template", "--program", "--timeout"};
-  const std::vector<std::string> of_jobs = {"--resume",    "--dry-run",    "--plugin",
-                                            "--partition", "--time-limit", "--exclusive",
-                                            "--sbatch"};
+  const std::set<std::string> of_scripts = {"--template", "--program", "--timeout"};
+  const std::set<std::string> of_jobs = {"--resume",     "--dry-run",   "--plugin", "--partition",
+                                         "--time-limit", "--exclusive", "--sbatch"};
   for (const std::string& name : parser.GivenOptions()) {
-    if (Contains(of_jobs, name)) continue;
+    if (of_jobs.contains(name)) continue;
     throw UsageError(
-        Contains(of_scripts, name)
+        of_scripts.contains(name)
             ? fmt::format("{}: with --resume the study keeps its batch scripts: leave it out, and "
                           "edit the scripts {}/job-*.sh",
                           name, OneLine(study))

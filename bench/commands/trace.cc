@@ -33,6 +33,7 @@
 #include "harness/report/html/page.h"
 #include "harness/report/json.h"
 #include "harness/text/errors.h"
+#include "harness/text/one_line.h"
 #include "harness/text/style.h"
 #include "harness/text/text.h"
 
@@ -117,7 +118,7 @@ Trace RunCommand(const TraceOptions& options, int& status) {
     throw UsageError("--run: give a command: topdnn trace --run -- COMMAND");
   TracedCommand traced = RunTraced(options.words, OutputOf(options));
   if (!traced.end.empty()) {
-    fmt::print(stderr, "topdnn: {} {}\n", options.words.front(), traced.end);
+    fmt::print(stderr, "topdnn: {} {}\n", OneLine(options.words.front()), traced.end);
     status = kExitWrong;
   }
   if (traced.trace.Primitives() == 0) {
@@ -184,7 +185,7 @@ LiveProgram RunLiveCommand(const TraceOptions& options, const std::vector<LiveEv
   LiveProgram program = RunLive(options.words, events, options.names, show, OutputOf(options));
   progress.Erase();
   if (!program.end.empty()) {
-    fmt::print(stderr, "topdnn: {} {}\n", options.words.front(), program.end);
+    fmt::print(stderr, "topdnn: {} {}\n", OneLine(options.words.front()), program.end);
   }
   return program;
 }
@@ -254,7 +255,7 @@ int RunLiveTrace(const TraceOptions& options) {
         options.words.front());
     if (Interrupted()) throw Interruption();
     if (program.status == kExitGood) throw NothingMeasured(line);
-    fmt::print(stderr, "topdnn: {}\n", line);
+    fmt::print(stderr, "topdnn: {}\n", OneLine(line));
     return program.status;
   }
   LiveReport report{.program = &program,

@@ -128,6 +128,9 @@ std::string WhyNotPreloaded(const std::string& path) {
   constexpr int kMostInterpreters = 4;
   std::string program = path;
   for (int i = 0; i < kMostInterpreters; ++i) {
+    // (a pipe or a device is no program, and might be read for ever)
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(program, ignored)) return {};
     const std::string interpreter = InterpreterOf(program);
     if (interpreter.empty()) break;
     program = interpreter;

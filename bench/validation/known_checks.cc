@@ -1,11 +1,6 @@
 #include "bench/validation/known_checks.h"
 
-#include <elf.h>
-#include <fmt/format.h>
-#include <link.h>
-
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <iterator>
 #include <random>
@@ -25,51 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostKeys = 32;
-
-// The build ID in a segment of notes, in hexadecimal; empty if it has none (ELF specification,
-// "Note Section"; names and descriptions are padded to 4 bytes).
-std::string BuildIdIn(const std::byte* notes, std::size_t size) {
-  const auto padded = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };
-  for (std::size_t at = 0; at + sizeof(ElfW(Nhdr)) <= size;) {
-    ElfW(Nhdr) note;
-    std::memcpy(&note, notes + at, sizeof note);
-    const std::size_t name = at + sizeof note;
-    const std::size_t content = name + padded(note.n_namesz);
-    at = content + padded(note.n_descsz);
-    if (at > size) break;
-    if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
-        std::memcmp(notes + name, "GNU", 4) != 0) {
-      continue;
-    }
-    std::string id;
-    for (std::size_t i = 0; i < note.n_descsz; ++i) {
-      id += fmt::format("{:02x}", static_cast<unsigned>(notes[content + i]));
-    }
-    return id;
-  }
-  return "";
-}
-
-// Callback of dl_iterate_phdr: adds the build ID of one object.
-int AddBuildId(dl_phdr_info* info, std::size_t, void* ids) {
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    if (header.p_type != PT_NOTE) continue;
-    const ElfW(Addr) address = info->dlpi_addr + header.p_vaddr;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
-    const auto* notes = reinterpret_cast<const std::byte*>(address);
-    const std::string id = BuildIdIn(notes, header.p_memsz);
-    if (!id.empty()) static_cast<std::set<std::string>*>(ids)->insert(id);
-  }
-  return 0;
-}
-
-// Of the program and all loaded libraries.
-std::set<std::string> BuildIds() {
-  std::set<std::string> ids;
-  dl_iterate_phdr(AddBuildId, &ids);
-  return ids;
-}
 
 // The entries of the file, the latest first; none if it is damaged.
 Json EntriesIn(const std::optional<std::string>& text) {
@@ -107,6 +57,9 @@ Json KeyOfChecks(const WorkloadOptions& options, bool training) {
   if (IsOnnxPath(options.network) || !options.weights.empty() || !Plugins().empty()) {
     return nullptr;
   }
+  const std::vector<std::string> all = BuildIds();
+  std::set<std::string> ids(all.begin(), all.end());
+  ids.erase("");
   return {{"network", options.network},
           {"training", training},
           {"backend", options.backend},
@@ -125,7 +78,7 @@ Json KeyOfChecks(const WorkloadOptions& options, bool training) {
           {"dropout", options.dropout},
           {"draw", static_cast<int>(options.draw)},
           {"machine", ThisMachineKey(LibraryVersions().dump())},
-          {"build_ids", BuildIds()}};
+          {"build_ids", ids}};
 }
 
 std::vector<CheckedStage> StagesOf(const Plan& plan, std::vector<StageCheck> checks) {

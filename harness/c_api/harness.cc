@@ -138,7 +138,7 @@ const char* topdnn_counts_name(const topdnn_counts* counts, std::size_t index) {
 
 std::int32_t topdnn_counts_value(const topdnn_counts* counts, std::size_t index, double* value) {
   if (index >= topdnn_counts_size(counts) || !counts->counts[index].value) return 0;
-  *value = *counts->counts[index].value;
+  if (value != nullptr) *value = *counts->counts[index].value;
   return 1;
 }
 
@@ -158,6 +158,7 @@ topdnn_counts* topdnn_count(void (*function)(void*), void* argument) {
 topdnn_counters* topdnn_counters_open(const char* const* events, std::size_t count) {
   return Guarded<topdnn_counters*>(nullptr, [&] {
     std::vector<std::string> names;
+    if (events == nullptr) count = 0;
     for (std::size_t i = 0; i < count; ++i) names.push_back(TextOf(events[i]));
     return new topdnn_counters{topdnn::ProcessCounters(names)};
   });

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "bench/command_line/help/command_info.h"
 #include "bench/command_line/help/man_page.h"
 #include "tests/process/child_process.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -58,6 +61,17 @@ TEST(BashCompletionTest, OffersCommandsOptionsValuesAndNetworks) {
   EXPECT_EQ(OfferedBy(script, "topdnn plan --json et"), "etc ");
   EXPECT_EQ(OfferedBy(script, "topdnn topdown --c"), "--cpu ");
   EXPECT_EQ(OfferedBy(script, "topdnn topdown etc"), "etc ");
+}
+
+TEST(BashCompletionTest, ANameWithABlankIsOneOffer) {
+  const TestFolder folder;
+  folder.Write("my file.onnx", "");
+  const std::string part = (folder.path() / "my").string();
+  const std::string script =
+      BashCompletion(Commands(), {"cnn"}) + "trap 'echo ${#COMPREPLY[@]}' EXIT";
+  for (const std::string words : {"topdnn plan ", "topdnn plan --json ", "topdnn topdown "}) {
+    EXPECT_EQ(OfferedBy(script, words + Quoted(part)), part + " file.onnx 1\n");
+  }
 }
 
 TEST(BashCompletionTest, OffersEveryCommandOfTheProgram) {
@@ -112,6 +126,17 @@ _topdnn() {
 }
 _topdnn "$@"
 )");
+}
+
+TEST(ZshCompletionTest, AListTakesAnyNumberOfFilesOrNetworks) {
+  std::vector<CommandInfo> commands = {
+      {.name = "report", .summary = "", .example = "", .options = {}}};
+  commands[0].options = {{.name = "results", .value = "RESULT...", .help = "", .positional = true}};
+  commands.push_back({.name = "efficiency", .summary = "", .example = "", .options = {}});
+  commands[1].options = {{.name = "networks", .value = "NET ...", .help = "", .positional = true}};
+  const std::string script = ZshCompletion(commands, {"cnn"});
+  EXPECT_THAT(script, HasSubstr("'*:RESULT...:_files'\n"));
+  EXPECT_THAT(script, HasSubstr("'*:NET ...:_topdnn_networks'\n"));
 }
 
 TEST(ZshCompletionTest, IsValidZsh) {
@@ -171,6 +196,18 @@ topdnn plan cnn
 )"));
   EXPECT_THAT(page, HasSubstr(".B topdnn topdown [OPTIONS] \\-\\-cpu TEXT\n"));
   EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS\n"));
+}
+
+TEST(ManPageTest, HasEveryExitStatusOfTheReadme) {
+  std::ifstream readme(TOPDNN_SOURCE_DIR "/README.md");
+  int statuses = 0;
+  for (std::string line; std::getline(readme, line);) {
+    const std::string status = line.substr(0, line.find(" |", 2));
+    if (status.size() < 3 || !status.starts_with("| ") || std::isdigit(status[2]) == 0) continue;
+    ++statuses;
+    EXPECT_THAT(ManPage(Commands()), HasSubstr(".TP\n" + status.substr(2) + "\n"));
+  }
+  EXPECT_GE(statuses, 7);
 }
 
 }  // namespace

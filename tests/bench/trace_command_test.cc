@@ -323,6 +323,22 @@ TEST_F(TraceCommandTest, AFailedCommandIsAFailureAfterItsTrace) {
   EXPECT_THAT(killed.output, HasSubstr("topdnn: sh was ended by signal 9"));
 }
 
+TEST_F(TraceCommandTest, ANameOfTwoLinesIsPrintedInOne) {
+  folder_.Write("a.log", kReorderRow);
+  folder_.Write("a\nb", "#!/bin/sh\ncat a.log\nexit 7\n");
+  const Outcome outcome = Run("chmod +x a*b && " + BoundedProgram() +
+                              " trace --run --read-only -- \"$(printf './a\\nb')\"");
+  EXPECT_THAT(outcome.output, HasSubstr("topdnn: ./a\\nb ended with status 7\n"));
+}
+
+// No one misses the message, and the results are written.
+TEST_F(TraceCommandTest, AClosedStandardErrorLosesNoResult) {
+  folder_.Write("a.log", kReorderRow);
+  Run(BoundedProgram() +
+      " trace --run --read-only --json t.json -- sh -c 'cat a.log; exit 7' 2>&-");
+  EXPECT_EQ(ReadJson(folder_.path() / "t.json")["primitives"], 1);
+}
+
 // As with `| head` behind the command: the program runs to its end, and the files have all of it.
 TEST_F(TraceCommandTest, TheFilesAreWrittenWithoutAReader) {
   folder_.Write("a.log", kReorderRow);

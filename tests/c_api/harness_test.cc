@@ -70,6 +70,7 @@ std::map<std::string, Count> Taken(topdnn_counts* counts) {
     Count& count = taken[topdnn_counts_name(counts, i)];
     double value = 0;
     if (topdnn_counts_value(counts, i, &value) == 1) count.value = value;
+    EXPECT_EQ(topdnn_counts_value(counts, i, nullptr), count.value ? 1 : 0);
     count.reason = topdnn_counts_reason(counts, i);
   }
   topdnn_counts_free(counts);
@@ -152,6 +153,8 @@ TEST(CApiTest, WrongUseGivesOneLine) {
   EXPECT_EQ(topdnn_counters_open(&unknown, 1), nullptr);
   EXPECT_THAT(topdnn_error(), HasSubstr("unknown event 'no-such-event'"));
   EXPECT_EQ(topdnn_counters_open(nullptr, 0), nullptr);
+  EXPECT_EQ(topdnn_counters_open(nullptr, 1), nullptr);
+  EXPECT_THAT(topdnn_error(), HasSubstr("there is no event to count"));
   EXPECT_EQ(topdnn_count(nullptr, nullptr), nullptr);
   EXPECT_THAT(topdnn_error(), HasSubstr("there is no function to count"));
 }

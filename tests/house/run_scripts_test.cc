@@ -450,6 +450,24 @@ TEST_F(RunScriptsTest, CiMakesWarningsErrors) {
             1);
 }
 
+TEST_F(RunScriptsTest, CiShowsNoFailureOfAnEarlierRun) {
+  for (const char* script : {".ci/run", "tests/failures"}) {
+    fs::create_directories((tree_ / script).parent_path());
+    fs::copy_file(fs::path(TOPDNN_SOURCE_DIR) / script, tree_ / script);
+  }
+  for (const char* preset : {"release", "asan"}) {
+    const fs::path log = tree_ / "build" / preset / "Testing/Temporary/LastTest.log";
+    fs::create_directories(log.parent_path());
+    WriteFile(log,
+              "1/1 Testing: earlier\nOutput:\n----------\na.cc:7: Failure\n<end of output>\n"
+              "Test time =   0.50 sec\nTest Failed.\n");
+  }
+  const Outcome outcome = Run(".ci/run", "WEEKLY= TIDY= BUILD_FAILS=1");
+  EXPECT_EQ(outcome.exit_status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("No release test was run."));
+  EXPECT_THAT(outcome.output, testing::Not(HasSubstr("earlier")));
+}
+
 // What CI has left out is part of the next build by a person, and of a weekly one.
 TEST_F(RunScriptsTest, CiLeavesOutWhatItRunsWeekly) {
   for (const std::string environment : {"", "CI=true WEEKLY=1"}) {

@@ -1,6 +1,6 @@
 // /init of the emulated machine that runs a whole program: starts /topdnn with the arguments that
-// follow `--` on the kernel's command line, prints the file /tmp/result.json and the exit status, and
-// powers off.
+// follow `--` on the kernel's command line, prints the file /tmp/result.json and the exit status,
+// and powers off.
 
 #include <stdio.h>
 #include <stdlib.h>

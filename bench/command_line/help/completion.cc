@@ -43,10 +43,10 @@ bool IsFile(const OptionInfo& option) {
 std::string BashValues(const OptionInfo& option) {
   const std::vector<std::string> choices = ChoicesOf(option.value);
   if (!choices.empty()) {
-    return fmt::format("compgen -W '{}' -- \"$cur\"", fmt::join(choices, " "));
+    return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$cur\"))", fmt::join(choices, " "));
   }
-  if (IsFile(option)) return "compgen -f -- \"$cur\"";
-  return option.value == "DIR" ? "compgen -d -- \"$cur\"" : "";
+  if (IsFile(option)) return "_topdnn_files -f";
+  return option.value == "DIR" ? "_topdnn_files -d" : "";
 }
 
 // Escapes text for a zsh specification in single quotes, where quotes, brackets, colons and
@@ -100,8 +100,7 @@ std::string BashCompletion(std::span<const CommandInfo> commands,
     for (const OptionInfo& option : command.options) {
       if (option.positional) continue;
       if (const std::string offer = BashValues(option); !offer.empty()) {
-        values += fmt::format("    '{} {}') COMPREPLY=($({})); return ;;\n", command.name,
-                              option.name, offer);
+        values += fmt::format("    '{} {}') {}; return ;;\n", command.name, option.name, offer);
       }
     }
     words +=
@@ -110,6 +109,10 @@ std::string BashCompletion(std::span<const CommandInfo> commands,
                     TakesNetwork(command) ? "!*.onnx" : "");
   }
   return fmt::format(R"(# bash completion of topdnn, written by: topdnn completion bash
+_topdnn_files() {{
+  mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen "$@" -- "$cur")
+  [[ $names ]] || compopt -o filenames 2>/dev/null
+}}
 _topdnn() {{
   local cur=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} words= names= hidden=
   COMPREPLY=()
@@ -124,7 +127,8 @@ _topdnn() {{
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
   else
-    COMPREPLY=($(compgen -W "$names" -- "$cur") $(compgen -f -X "$hidden" -- "$cur"))
+    COMPREPLY=($(compgen -W "$names" -- "$cur"))
+    _topdnn_files -f -X "$hidden"
   fi
 }}
 complete -F _topdnn topdnn
@@ -141,9 +145,11 @@ std::string ZshCompletion(std::span<const CommandInfo> commands,
     cases += fmt::format("    {})\n      _arguments", command.name);
     int place = 0;
     for (const OptionInfo& option : command.options) {
-      const std::string values = ZshValues(option);
+      std::string values = ZshValues(option);
       if (option.positional) {
-        cases += fmt::format(" \\\n        '{}{}'", ++place, values);
+        const bool list = option.value.ends_with("...");
+        if (list && values.ends_with(':')) values += "_files";
+        cases += fmt::format(" \\\n        '{}{}'", list ? "*" : std::to_string(++place), values);
       } else {
         cases += fmt::format(" \\\n        '{}[{}]{}'", option.name, ZshText(option.help), values);
       }

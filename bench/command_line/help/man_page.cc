@@ -107,11 +107,14 @@ bad usage or input; one line says what, where, and the fix
 nothing could be measured
 .TP
 4
-.B compare --fail-above
+.B compare \-\-fail\-above
 cannot tell: the times allow both a change within the limit and one above it
 .TP
 130
 interrupted; finished results are written
+.TP
+141
+the reader of standard output has ended; the files are written
 .SH ENVIRONMENT
 .TP
 COLUMNS

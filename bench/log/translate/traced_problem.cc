@@ -14,6 +14,7 @@
 #include "bench/log/read/function_names.h"
 #include "bench/log/translate/logged_translator.h"
 #include "harness/text/parse_number.h"
+#include "harness/text/split_text.h"
 #include "kernels/op/registrations.h"
 
 namespace topdnn {
@@ -47,9 +48,7 @@ void ReadNumbers(std::string_view text, std::map<std::string, double>& numbers) 
 
 // Reads "alg:lrn_across_channels axis:1 alpha:0.1": the numbers by name.
 void ReadAuxiliary(std::string_view text, std::map<std::string, double>& numbers) {
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  for (const std::string_view word : SplitText(text, " ")) {
     const std::size_t colon = word.find(':');
     if (colon == std::string_view::npos) continue;
     const auto value = ParseNumber<double>(word.substr(colon + 1));
@@ -150,20 +149,14 @@ std::int64_t RowReader::NumberOr(const std::string& name, std::int64_t otherwise
 
 std::vector<Shape> RowReader::Shapes() const {
   std::vector<Shape> shapes;
-  std::string_view rest = row_.problem;
-  for (;;) {
-    const std::size_t colon = rest.find(':');
-    shapes.push_back(ParseShape(rest.substr(0, colon)));
-    if (colon == std::string_view::npos) return shapes;
-    rest.remove_prefix(colon + 1);
+  for (const std::string_view part : SplitText(row_.problem, ":")) {
+    shapes.push_back(ParseShape(part));
   }
+  return shapes;
 }
 
 std::string RowReader::Word(std::string_view name) const {
-  std::string_view rest = row_.auxiliary;
-  while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+  for (const std::string_view word : SplitText(row_.auxiliary, " ")) {
     if (word.size() > name.size() && word.starts_with(name) && word[name.size()] == ':') {
       return std::string(word.substr(name.size() + 1));
     }

@@ -1,12 +1,9 @@
 #include "bench/studies/scale/scale_agreement.h"
 
-#include <elf.h>
 #include <fmt/format.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -24,39 +21,6 @@ namespace topdnn {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// The linker's identification of the program (the note GNU build-id), in hexadecimal; empty if it
-// has none.
-std::string BuildId() {
-  std::string id;
-  const auto visit = [](dl_phdr_info* info, std::size_t, void* out) {
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-      const ElfW(Phdr)& part = info->dlpi_phdr[i];
-      if (part.p_type != PT_NOTE) continue;
-      // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as integers
-      const char* note = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
-      const char* const end = note + part.p_memsz;
-      while (note + sizeof(ElfW(Nhdr)) <= end) {
-        ElfW(Nhdr) head;
-        std::memcpy(&head, note, sizeof head);
-        const auto padded = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };
-        const char* const name = note + sizeof head;
-        const char* const value = name + padded(head.n_namesz);
-        if (head.n_type == NT_GNU_BUILD_ID &&
-            std::string_view(name, head.n_namesz) == std::string_view("GNU\0", 4)) {
-          for (std::size_t b = 0; b < head.n_descsz; ++b) {
-            *static_cast<std::string*>(out) +=
-                fmt::format("{:02x}", static_cast<unsigned char>(value[b]));
-          }
-        }
-        note = value + padded(head.n_descsz);
-      }
-    }
-    return 1;  // the program is the first; stop
-  };
-  dl_iterate_phdr(visit, &id);
-  return id;
-}
 
 Json ToJson(const RankIdentity& rank) {
   Json json = {{"host", rank.host}, {"cpus", rank.cpus}, {"threads", rank.threads}};
@@ -104,7 +68,7 @@ RankIdentity DescribeRank(int threads) {
                              text.is_string() ? text.get<std::string>() : text.dump());
     }
   }
-  rank.same.emplace_back("build", BuildId());
+  rank.same.emplace_back("build", BuildIds().front());
   rank.same.emplace_back("command line", CommandLine());
   rank.same.emplace_back("threads", fmt::format("{}", threads));
   return rank;

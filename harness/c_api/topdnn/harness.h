@@ -45,7 +45,7 @@ typedef struct topdnn_counts topdnn_counts;
 
 size_t topdnn_counts_size(const topdnn_counts* counts);
 const char* topdnn_counts_name(const topdnn_counts* counts, size_t index);
-// Returns 1 and sets *value, or 0 if the value is absent.
+// Returns 1 and sets *value (unless `value` is NULL), or 0 if the value is absent.
 int32_t topdnn_counts_value(const topdnn_counts* counts, size_t index, double* value);
 // Why the value is absent, or how it was counted; "" if there is nothing to say.
 const char* topdnn_counts_reason(const topdnn_counts* counts, size_t index);

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,6 +23,7 @@
 #include "bench/live/steps.h"
 #include "bench/replay/trace_report.h"
 #include "tests/harness/fake_pmu.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -420,6 +422,16 @@ TEST(LiveProgramTest, AStaticProgramIsRecognized) {
   EXPECT_THAT(WhyNotPreloaded("/proc/self/exe"), IsEmpty());
   EXPECT_THAT(WhyNotPreloaded("/bin/sh"), IsEmpty());
   EXPECT_THAT(WhyNotPreloaded("/dev/null"), IsEmpty());
+}
+
+// Opening a pipe without a writer would wait for ever.
+TEST(LiveProgramTest, APipeIsNotRead) {
+  const TestFolder folder;
+  const std::string pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0700), 0);
+  alarm(60);  // (ends this process)
+  EXPECT_THAT(WhyNotPreloaded(pipe), IsEmpty());
+  alarm(0);
 }
 
 }  // namespace
