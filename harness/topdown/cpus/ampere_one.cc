@@ -2,7 +2,7 @@
 
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::ampere_one {
 
 namespace {
 
@@ -63,4 +63,4 @@ const TopdownRegistration kAmpereOne({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::ampere_one

@@ -2,7 +2,7 @@
 
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::neoverse_n1 {
 
 namespace {
 
@@ -30,4 +30,4 @@ const TopdownRegistration kNeoverseN1({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::neoverse_n1

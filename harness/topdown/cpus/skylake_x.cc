@@ -6,7 +6,7 @@
 #include "harness/topdown/cpus/intel_ports.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::skylake_x {
 
 namespace {
 
@@ -246,4 +246,4 @@ const TopdownRegistration kSkylakeX({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::skylake_x
