@@ -16,7 +16,7 @@ namespace topdnn {
 
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsNumeral(char c) { return c >= '0' && c <= '9'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 // Corrects what is not JSON outside of strings: 12,5 becomes 12.5; a comma before the brace, nan
@@ -32,7 +32,7 @@ std::string Corrected(std::string_view text) {
       while (next < text.size() && IsBlank(text[next])) ++next;
       if (next < text.size() && text[next] == '}') continue;
       const bool decimal =
-          i > 0 && i + 1 < text.size() && IsDigit(text[i - 1]) && IsDigit(text[i + 1]);
+          i > 0 && i + 1 < text.size() && IsNumeral(text[i - 1]) && IsNumeral(text[i + 1]);
       fixed += decimal ? '.' : ',';
       continue;
     }

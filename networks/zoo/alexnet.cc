@@ -10,7 +10,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::alexnet {
 
 namespace {
 
@@ -62,4 +62,4 @@ const NetworkRegistration kOneTower({.name = "alexnet",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::alexnet

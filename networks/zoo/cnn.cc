@@ -5,7 +5,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::cnn {
 
 namespace {
 
@@ -31,4 +31,4 @@ const NetworkRegistration kCnn({.name = "cnn",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::cnn

@@ -8,7 +8,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::convnext_tiny {
 
 namespace {
 
@@ -66,4 +66,4 @@ const NetworkRegistration kConvNeXtTiny({.name = "convnext_tiny",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::convnext_tiny

@@ -9,7 +9,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::densenet121 {
 
 namespace {
 
@@ -58,4 +58,4 @@ const NetworkRegistration kDenseNet121({.name = "densenet121",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::densenet121

@@ -7,7 +7,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::efficientnet_b0 {
 
 namespace {
 
@@ -56,4 +56,4 @@ const NetworkRegistration kEfficientNetB0({.name = "efficientnet_b0",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::efficientnet_b0

@@ -7,7 +7,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::googlenet {
 
 namespace {
 
@@ -99,4 +99,4 @@ const NetworkRegistration kNormalized({.name = "googlenet",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::googlenet

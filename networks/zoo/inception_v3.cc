@@ -7,7 +7,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::inception_v3 {
 
 namespace {
 
@@ -138,4 +138,4 @@ const NetworkRegistration kInceptionV3({.name = "inception_v3",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::inception_v3

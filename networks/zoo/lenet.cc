@@ -4,7 +4,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::lenet {
 
 namespace {
 
@@ -28,4 +28,4 @@ const NetworkRegistration kLeNet({.name = "lenet",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::lenet

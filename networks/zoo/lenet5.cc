@@ -5,7 +5,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::lenet5 {
 
 namespace {
 
@@ -30,4 +30,4 @@ const NetworkRegistration kLeNet5({.name = "lenet5",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::lenet5

@@ -6,7 +6,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::mnasnet {
 
 namespace {
 
@@ -49,4 +49,4 @@ const NetworkRegistration kMnasNet({.name = "mnasnet",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::mnasnet

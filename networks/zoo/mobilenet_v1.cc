@@ -9,7 +9,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::mobilenet_v1 {
 
 namespace {
 
@@ -50,4 +50,4 @@ const NetworkRegistration kMobileNetV1({.name = "mobilenet_v1",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::mobilenet_v1

@@ -6,7 +6,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::mobilenet_v2 {
 
 namespace {
 
@@ -48,4 +48,4 @@ const NetworkRegistration kMobileNetV2({.name = "mobilenet_v2",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::mobilenet_v2

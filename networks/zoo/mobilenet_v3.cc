@@ -10,7 +10,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::mobilenet_v3 {
 
 namespace {
 
@@ -87,4 +87,4 @@ const NetworkRegistration kMobileNetV3Small({.name = "mobilenet_v3_small",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::mobilenet_v3

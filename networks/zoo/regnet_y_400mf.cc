@@ -8,7 +8,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::regnet_y_400mf {
 
 namespace {
 
@@ -66,4 +66,4 @@ const NetworkRegistration kRegNetY400({.name = "regnet_y_400mf",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::regnet_y_400mf

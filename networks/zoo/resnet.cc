@@ -12,7 +12,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::resnet {
 
 namespace {
 
@@ -112,4 +112,4 @@ const NetworkRegistration kResNeXt50({.name = "resnext50",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::resnet

@@ -8,7 +8,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::shufflenet_v2 {
 
 namespace {
 
@@ -70,4 +70,4 @@ const NetworkRegistration kShuffleNetV2({.name = "shufflenet_v2",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::shufflenet_v2

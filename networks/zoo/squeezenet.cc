@@ -9,7 +9,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::squeezenet {
 
 namespace {
 
@@ -60,4 +60,4 @@ const NetworkRegistration kSqueezeNet10({.name = "squeezenet",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::squeezenet

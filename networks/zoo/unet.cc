@@ -11,7 +11,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::unet {
 
 namespace {
 
@@ -55,4 +55,4 @@ const NetworkRegistration kUNet({.name = "unet",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::unet

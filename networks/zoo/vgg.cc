@@ -10,7 +10,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::vgg {
 
 namespace {
 
@@ -49,4 +49,4 @@ const NetworkRegistration kVgg19({.name = "vgg19",
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::vgg

@@ -13,7 +13,7 @@
 #include "networks/graph/builder.h"
 #include "networks/graph/zoo.h"
 
-namespace topdnn {
+namespace topdnn::yolov8n {
 
 namespace {
 
@@ -116,4 +116,4 @@ const NetworkRegistration kYolo(
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::yolov8n

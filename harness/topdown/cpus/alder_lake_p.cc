@@ -4,7 +4,7 @@
 #include "harness/topdown/cpus/level2_metrics.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::alder_lake_p {
 
 namespace {
 
@@ -25,4 +25,4 @@ const TopdownRegistration kAlderLakeP({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::alder_lake_p

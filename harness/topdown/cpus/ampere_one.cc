@@ -2,7 +2,7 @@
 
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::ampere_one {
 
 namespace {
 
@@ -61,4 +61,4 @@ const TopdownRegistration kAmpereOne({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::ampere_one

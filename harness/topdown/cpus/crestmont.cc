@@ -5,7 +5,7 @@
 #include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::crestmont {
 
 namespace {
 
@@ -34,4 +34,4 @@ const TopdownRegistration kCrestmont({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::crestmont

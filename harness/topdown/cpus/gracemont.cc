@@ -4,7 +4,7 @@
 #include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::gracemont {
 
 namespace {
 
@@ -47,4 +47,4 @@ const TopdownRegistration kGracemont({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::gracemont

@@ -4,7 +4,7 @@
 #include "harness/topdown/cpus/level2_metrics.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::granite_rapids {
 
 namespace {
 
@@ -31,4 +31,4 @@ const TopdownRegistration kGraniteRapids({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::granite_rapids

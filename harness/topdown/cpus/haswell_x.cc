@@ -8,7 +8,7 @@
 #include "harness/topdown/cpus/intel_ports.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::haswell_x {
 
 namespace {
 
@@ -97,7 +97,7 @@ class Deeper {
  public:
   static std::vector<TopdownPath> Paths() {
     constexpr std::string_view kMemory = kRefinesMemory, kCore = kRefinesCore, kL1 = "L1_Bound";
-    auto paths = topdnn::Paths(kBroadwell ? FourSlots::FetchLatency : FetchLatencyOfHaswell);
+    auto paths = haswell_x::Paths(kBroadwell ? FourSlots::FetchLatency : FetchLatencyOfHaswell);
     paths[0].nodes = Joined<TopdownNode>(
         paths[0].nodes,
         {{"Memory_Bound", 2, MemoryBound},
@@ -154,7 +154,7 @@ class Deeper {
   static std::vector<TopdownEvent> Events(const std::string& core) {
     const std::string offcore = core + "::OFFCORE_REQUESTS_OUTSTANDING:";
     std::vector<TopdownEvent> events = Joined<TopdownEvent>(
-        topdnn::Events(core),
+        haswell_x::Events(core),
         {{"INST_RETIRED.ANY", 0xC0, "instructions", core + "::INST_RETIRED:ANY_P", kFixedCounter},
          {"UOPS_EXECUTED.CORE:inv:c1", 0x18002B1, "", core + "::UOPS_EXECUTED:CORE:i=1:c=1"},
          {"L2_RQSTS.RFO_HIT", 0xC224},  // libpfm4 has another code
@@ -236,4 +236,4 @@ const TopdownRegistration kBroadwellX({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::haswell_x

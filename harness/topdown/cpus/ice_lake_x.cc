@@ -5,7 +5,7 @@
 #include "harness/topdown/cpus/intel_ports.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::ice_lake_x {
 
 namespace {
 
@@ -139,4 +139,4 @@ const TopdownRegistration kIceLakeX({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::ice_lake_x

@@ -10,7 +10,7 @@
 #include "harness/topdown/cpus/level2_metrics.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::lunar_lake_p {
 
 namespace {
 
@@ -164,4 +164,4 @@ const TopdownRegistration kLunarLakeP({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::lunar_lake_p

@@ -4,7 +4,7 @@
 #include "harness/topdown/cpus/level2_metrics.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::meteor_lake_p {
 
 namespace {
 
@@ -27,4 +27,4 @@ const TopdownRegistration kMeteorLakeP({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::meteor_lake_p

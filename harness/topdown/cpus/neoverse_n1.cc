@@ -2,7 +2,7 @@
 
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::neoverse_n1 {
 
 namespace {
 
@@ -29,4 +29,4 @@ const TopdownRegistration kNeoverseN1({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::neoverse_n1

@@ -4,7 +4,7 @@
 #include "harness/topdown/cpus/neoverse.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::neoverse_n2 {
 
 namespace {
 
@@ -39,4 +39,4 @@ const TopdownRegistration kNeoverseN2R0p0({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::neoverse_n2

@@ -3,7 +3,7 @@
 #include "harness/topdown/cpus/neoverse_flush.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::neoverse_n3 {
 
 namespace {
 
@@ -22,4 +22,4 @@ const TopdownRegistration kNeoverseN3({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::neoverse_n3

@@ -3,7 +3,7 @@
 #include "harness/topdown/cpus/neoverse.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::neoverse_v1 {
 
 namespace {
 
@@ -25,4 +25,4 @@ const TopdownRegistration kNeoverseV1({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::neoverse_v1

@@ -3,7 +3,7 @@
 
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::olympus {
 
 namespace {
 
@@ -47,4 +47,4 @@ const TopdownRegistration kOlympus({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::olympus

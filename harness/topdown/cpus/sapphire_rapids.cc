@@ -4,7 +4,7 @@
 #include "harness/topdown/cpus/level2_metrics.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::sapphire_rapids {
 
 namespace {
 
@@ -32,4 +32,4 @@ const TopdownRegistration kSapphireRapids({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::sapphire_rapids

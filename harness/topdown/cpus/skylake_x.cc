@@ -6,7 +6,7 @@
 #include "harness/topdown/cpus/intel_ports.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::skylake_x {
 
 namespace {
 
@@ -217,4 +217,4 @@ const TopdownRegistration kSkylakeX({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::skylake_x

@@ -5,7 +5,7 @@
 #include "harness/topdown/cpus/intel_events.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::skymont {
 
 namespace {
 
@@ -35,4 +35,4 @@ const TopdownRegistration kSkymont({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::skymont

@@ -3,7 +3,7 @@
 #include "harness/topdown/cpus/zen.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::zen5 {
 
 namespace {
 
@@ -39,4 +39,4 @@ const TopdownRegistration kZen5({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::zen5

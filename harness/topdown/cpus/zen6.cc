@@ -3,7 +3,7 @@
 #include "harness/topdown/cpus/zen.h"
 #include "harness/topdown/metric.h"
 
-namespace topdnn {
+namespace topdnn::zen6 {
 
 namespace {
 
@@ -28,4 +28,4 @@ const TopdownRegistration kZen6({
 
 }  // namespace
 
-}  // namespace topdnn
+}  // namespace topdnn::zen6
