@@ -127,7 +127,8 @@ class RunScriptsTest : public testing::Test {
               const std::string& arguments = "") {
     return RunShell(
         "cd " + Quoted((stage_ / "elsewhere").string()) +
-        " && unset CI TOPDNN_NO_INSTALL APT_FAILS BUILD_FAILS CTEST_STATUS CTEST_LOG && PATH=" +
+        " && unset CI WEEKLY TIDY TOPDNN_NO_INSTALL APT_FAILS BUILD_FAILS CTEST_STATUS CTEST_LOG"
+        " && PATH=" +
         Quoted((stage_ / "bin").string()) + " STAGE=" + Quoted(stage_.string()) + " " + variables +
         " " + Quoted((tree_ / script).string()) + " " + arguments);
   }

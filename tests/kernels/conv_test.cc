@@ -106,10 +106,11 @@ TEST(ConvOpTest, WorkOfGroupsStridesAndDilation) {
   // The two output rows read rows 0, 1 and 1, 2, 3. Output column x reads columns x and x + 2; the
   // last one reads only x.
   EXPECT_EQ(work.flops_without_padding, 2 * (2 * 6 * 2) * 5 * 9);
-  // src, weights and dst in two bytes, the bias in four; a fused sum reads dst, too.
-  EXPECT_EQ(work.bytes, 2 * (240 + 72 + 120) + 4 * 6);
+  // Four of the five rows of src, weights and dst in two bytes, the bias in four; a fused sum reads
+  // dst, too.
+  EXPECT_EQ(work.bytes, 2 * (192 + 72 + 120) + 4 * 6);
   const ConvOp adding(LopsidedExtents(), {.sum = true});
-  EXPECT_EQ(adding.WorkOf(Pass::kForward, DataType::kBF16).bytes, 2 * (240 + 72 + 2 * 120) + 4 * 6);
+  EXPECT_EQ(adding.WorkOf(Pass::kForward, DataType::kBF16).bytes, 2 * (192 + 72 + 2 * 120) + 4 * 6);
   EXPECT_EQ(op.AccumulationLength(Pass::kForward), 2 * 3 * 2);
   EXPECT_EQ(op.AccumulationLength(Pass::kBackwardData), 3 * 3 * 2);
   EXPECT_EQ(op.AccumulationLength(Pass::kBackwardWeights), 2 * 2 * 5);
