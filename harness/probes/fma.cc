@@ -58,15 +58,23 @@ constexpr int kRounds = 8;
   broadcast " (" #row_step "*\\k+" #row "*" #bytes ")(%[rows],%%rcx), %%zmm30\n\t" fma \
             " %%zmm28, %%zmm30, %%zmm" #first "\n\t" fma " %%zmm29, %%zmm30, %%zmm" #second "\n\t"
 
-#define ROWS14(...)                                                                             \
-  ROW14(0, 0, 1, __VA_ARGS__)                                                                   \
-  ROW14(1, 2, 3, __VA_ARGS__)                                                                   \
-  ROW14(2, 4, 5, __VA_ARGS__)                                                                   \
-  ROW14(3, 6, 7, __VA_ARGS__) ROW14(4, 8, 9, __VA_ARGS__) ROW14(5, 10, 11, __VA_ARGS__)         \
-      ROW14(6, 12, 13, __VA_ARGS__) ROW14(7, 14, 15, __VA_ARGS__) ROW14(8, 16, 17, __VA_ARGS__) \
-          ROW14(9, 18, 19, __VA_ARGS__) ROW14(10, 20, 21, __VA_ARGS__)                          \
-              ROW14(11, 22, 23, __VA_ARGS__) ROW14(12, 24, 25, __VA_ARGS__)                     \
-                  ROW14(13, 26, 27, __VA_ARGS__)
+// clang-format off: it would join some of these lines, others at each run
+#define ROWS14(...)              \
+  ROW14(0, 0, 1, __VA_ARGS__)    \
+  ROW14(1, 2, 3, __VA_ARGS__)    \
+  ROW14(2, 4, 5, __VA_ARGS__)    \
+  ROW14(3, 6, 7, __VA_ARGS__)    \
+  ROW14(4, 8, 9, __VA_ARGS__)    \
+  ROW14(5, 10, 11, __VA_ARGS__)  \
+  ROW14(6, 12, 13, __VA_ARGS__)  \
+  ROW14(7, 14, 15, __VA_ARGS__)  \
+  ROW14(8, 16, 17, __VA_ARGS__)  \
+  ROW14(9, 18, 19, __VA_ARGS__)  \
+  ROW14(10, 20, 21, __VA_ARGS__) \
+  ROW14(11, 22, 23, __VA_ARGS__) \
+  ROW14(12, 24, 25, __VA_ARGS__) \
+  ROW14(13, 26, 27, __VA_ARGS__)
+// clang-format on
 
 #define STREAM_AVX512(name, row_step, scale, ...)                                            \
   TOPDNN_STREAM(name, row_step,                                                              \
@@ -91,11 +99,15 @@ STREAM_AVX512(StreamAvx512F64, 128, 1, 8, "vbroadcastsd", "vfmadd231pd")
   broadcast " (" #row_step "*\\k+" #row "*" #bytes ")(%[rows],%%rcx), %%ymm14\n\t" fma \
             " %%ymm12, %%ymm14, %%ymm" #first "\n\t" fma " %%ymm13, %%ymm14, %%ymm" #second "\n\t"
 
+// clang-format off: it would join some of these lines, others at each run
 #define ROWS6(...)           \
   ROW6(0, 0, 1, __VA_ARGS__) \
   ROW6(1, 2, 3, __VA_ARGS__) \
   ROW6(2, 4, 5, __VA_ARGS__) \
-  ROW6(3, 6, 7, __VA_ARGS__) ROW6(4, 8, 9, __VA_ARGS__) ROW6(5, 10, 11, __VA_ARGS__)
+  ROW6(3, 6, 7, __VA_ARGS__) \
+  ROW6(4, 8, 9, __VA_ARGS__) \
+  ROW6(5, 10, 11, __VA_ARGS__)
+// clang-format on
 
 #define STREAM_AVX2(name, row_step, scale, ...)                \
   TOPDNN_STREAM(name, row_step, "0,1,2,3,4,5,6,7,8,9,10,11",   \
