@@ -28,7 +28,6 @@
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
-#include "kernels/resize/resize.h"
 #include "kernels/softmax/softmax.h"
 
 namespace topdnn {
@@ -230,17 +229,6 @@ void ConcatRow(const ConcatOp& op, RowMaker& maker) {
   maker.Add("dst", {Arg::kDst});
 }
 
-void ResizeRow(const ResizeOp& op, RowMaker& maker) {
-  const Shape& src = op.src_shape();
-  const Shape& dst = op.dst_shape();
-  maker.Set(
-      "resampling",
-      fmt::format("mb{}ic{}_ih{}oh{}_iw{}ow{}", src[0], src[1], src[2], dst[2], src[3], dst[3]),
-      "alg:resampling_nearest");
-  maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
-  maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
-}
-
 void ReorderRow(const ReorderOp& op, RowMaker& maker) {
   const std::string problem = op.Problem();  // "2x16x28x28_fromf32_tof32"
   maker.Set("reorder", problem.substr(0, problem.find('_')));
@@ -329,7 +317,6 @@ constexpr struct {
     {"add", WriteAs<AddOp, AddRow>},
     {"bias", WriteAs<BiasOp, BiasRow>},
     {"concat", WriteAs<ConcatOp, ConcatRow>},
-    {"resize", WriteAs<ResizeOp, ResizeRow>},
     {"interpolate", WriteAs<InterpolateOp, InterpolateRow>},
     {"reduce", WriteAs<ReduceOp, ReduceRow>},
     {"reorder", WriteAs<ReorderOp, ReorderRow>},

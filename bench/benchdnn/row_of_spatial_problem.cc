@@ -82,9 +82,11 @@ void InterpolateRow(const InterpolateOp& op, RowMaker& maker) {
   const Shape& src = op.src_shape();
   const Shape& dst = op.dst_shape();
   constexpr int kFirst = 2;  // of the axes
-  bool same = settings.interpolation == Interpolation::kLinear &&
-              settings.coordinates == Coordinates::kHalfPixel && src.rank() > kFirst &&
-              src.rank() <= kFirst + static_cast<int>(kMaxSpatialAxes);
+  const bool nearest = op.RepeatedPixels().has_value();
+  bool same =
+      nearest || (settings.interpolation == Interpolation::kLinear &&
+                  settings.coordinates == Coordinates::kHalfPixel && src.rank() > kFirst &&
+                  src.rank() <= kFirst + static_cast<int>(kMaxSpatialAxes));
   std::string axes;
   for (int d = 0; same && d < src.rank(); ++d) {
     const double scale = static_cast<double>(dst[d]) / static_cast<double>(src[d]);
@@ -97,7 +99,8 @@ void InterpolateRow(const InterpolateOp& op, RowMaker& maker) {
   if (!same) {
     throw NotTranslated("oneDNN's linear resampling is of images, with half pixels");
   }
-  maker.Set("resampling", fmt::format("mb{}ic{}{}", src[0], src[1], axes), "alg:resampling_linear");
+  maker.Set("resampling", fmt::format("mb{}ic{}{}", src[0], src[1], axes),
+            nearest ? "alg:resampling_nearest" : "alg:resampling_linear");
   maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
   maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
 }

@@ -118,6 +118,14 @@ InterpolateOp::InterpolateOp(Shape src, Shape dst, std::vector<double> scales,
   CheckWork("interpolation", {dst_.elements(), Taps()});
 }
 
+InterpolateOp RepeatPixels(const Shape& src, PixelFactors factors) {
+  const auto [h, w] = factors;
+  return {src,
+          Shape{src[0], src[1], src[2] * h, src[3] * w},
+          {1, 1, static_cast<double>(h), static_cast<double>(w)},
+          {.coordinates = Coordinates::kAsymmetric, .rounding = NearestRounding::kFloor}};
+}
+
 AxisWeights InterpolateOp::WeightsOf(int d) const {
   const std::int64_t in = src_[d], out = dst_[d];
   const double scale = scales_[static_cast<std::size_t>(d)];
@@ -159,6 +167,23 @@ AxisWeights InterpolateOp::WeightsOf(int d) const {
   return axis;
 }
 
+std::optional<PixelFactors> InterpolateOp::RepeatedPixels() const {
+  const Coordinates coordinates = settings_.coordinates;
+  const NearestRounding rounding = settings_.rounding;
+  const bool same =
+      (coordinates == Coordinates::kAsymmetric && rounding == NearestRounding::kFloor) ||
+      (coordinates == Coordinates::kHalfPixel && rounding == NearestRounding::kPreferFloor);
+  if (settings_.interpolation != Interpolation::kNearest || !same || src_.rank() != 4) return {};
+  for (int d = 0; d < 4; ++d) {
+    const std::int64_t factor = dst_[d] / src_[d];
+    if (factor * src_[d] != dst_[d] || (d < 2 && factor != 1) ||
+        scales_[static_cast<std::size_t>(d)] != static_cast<double>(factor)) {
+      return {};
+    }
+  }
+  return PixelFactors{dst_[2] / src_[2], dst_[3] / src_[3]};
+}
+
 std::string InterpolateOp::Problem() const {
   const auto name = [](const auto& names, auto value) {
     return names[static_cast<std::size_t>(value)];
@@ -177,7 +202,10 @@ std::string InterpolateOp::Problem() const {
 }
 
 std::vector<Operand> InterpolateOp::Operands(const Execution& execution) const {
-  if (!TypesOf(execution).has_gradients) return {};  // int8
+  if (!TypesOf(execution).has_gradients &&  // int8
+      (execution.pass != Pass::kForward || !RepeatedPixels())) {
+    return {};
+  }
   return UnaryOperands(execution, src_, dst_);
 }
 
@@ -201,8 +229,8 @@ Arithmetic InterpolateOp::ArithmeticOf(const Execution& execution) const {
 
 std::int64_t InterpolateOp::AccumulationLength(Pass pass) const {
   if (pass == Pass::kForward) return Taps() == 1 ? 0 : Taps();
-  const std::int64_t results = dst_.elements() / src_.elements() + 2;  // per element, about
-  return Taps() * results;
+  const std::int64_t results = dst_.elements() / src_.elements();  // per element, about
+  return RepeatedPixels() ? results : Taps() * (results + 2);
 }
 
 namespace {

@@ -1,11 +1,12 @@
 // Resize of a tensor of any shape by interpolation: the nearest element, linear or cubic, with
-// ONNX's choices of coordinates and rounding. kernels/resize/ has the fast kernels for the nearest
-// pixel and whole factors.
+// ONNX's choices of coordinates and rounding. Decoders and feature pyramids repeat pixels, which has
+// kernels of its own.
 
 #ifndef TOPDNN_KERNELS_INTERPOLATE_INTERPOLATE_H_
 #define TOPDNN_KERNELS_INTERPOLATE_INTERPOLATE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,13 @@ struct AxisWeights {
   AxisWeights Transposed(std::int64_t extent) const;
 };
 
+// Whole factors by which images become higher and wider.
+struct PixelFactors {
+  std::int64_t h, w;
+};
+
 // Operands: forward src -> dst, the product of the weights of all axes; backward_data diff_dst ->
-// diff_src.
+// diff_src. In int8 only repeated pixels, forward.
 class InterpolateOp : public Op {
  public:
   // One scale for each dimension. A dimension whose extent and scale do not change is copied.
@@ -67,6 +73,11 @@ class InterpolateOp : public Op {
   const InterpolateSettings& settings() const { return settings_; }
   // The weights of dimension d of the result.
   AxisWeights WeightsOf(int d) const;
+  // The factors if each pixel of images (N, C, H, W) is repeated. For whole factors that is both
+  // `asymmetric` with `floor` and `half_pixel` with `round_prefer_floor`: (h + 0.5) / scale - 0.5
+  // is nearest to the source's row h / scale, rounded down, and never halfway between two rows.
+  // oneDNN's resampling and the nearest upsampling of PyTorch and TensorFlow give the same.
+  std::optional<PixelFactors> RepeatedPixels() const;
 
   std::string_view kind() const override { return "interpolate"; }
   // "linear1x3x4x4_to1x3x8x8_scale1x1x2x2_half"; "_preferfloor" for the nearest element, "_a-0.75"
@@ -87,6 +98,10 @@ class InterpolateOp : public Op {
   std::vector<double> scales_;
   InterpolateSettings settings_;
 };
+
+// Repeats each pixel of images (N, C, H, W), in the mode `asymmetric` with `floor`. Throws
+// std::invalid_argument as the constructor.
+InterpolateOp RepeatPixels(const Shape& src, PixelFactors factors);
 
 }  // namespace topdnn
 

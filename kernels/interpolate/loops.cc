@@ -8,6 +8,7 @@
 
 #include "kernels/eigen/range_loop.h"
 #include "kernels/interpolate/interpolate.h"
+#include "kernels/interpolate/pixels.h"
 #include "kernels/kernel/fidelity.h"
 #include "kernels/kernel/registry.h"
 
@@ -106,12 +107,28 @@ class InterpolateLoop {
   double cycles_ = 1;
 };
 
-const KernelRegistration kOnNative("interpolate", "native", MakeOmpRange<InterpolateLoop>);
-const eigen::Registration kForEigen("interpolate", eigen::MakeRange<InterpolateLoop>);
+bool RepeatsPixels(const KernelRequest& request) {
+  return dynamic_cast<const InterpolateOp&>(*request.op).RepeatedPixels().has_value();
+}
+
+KernelOrRefusal MakeNative(const KernelRequest& request) {
+  if (RepeatsPixels(request)) return MakePixelLoops(request);
+  return MakeOmpRange<InterpolateLoop>(request);
+}
+
+KernelOrRefusal MakeOnEigen(const eigen::Functions& functions, KernelRequest& request) {
+  if (RepeatsPixels(request)) return MakePixelsOnEigen(functions, request);
+  return eigen::MakeRange<InterpolateLoop>(functions, request);
+}
+
+const KernelRegistration kOnNative("interpolate", "native", MakeNative);
+const eigen::Registration kOnEigen("interpolate", MakeOnEigen);
 const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"interpolate", "eigen", Fidelity::kOurs,
-                         "loops on Eigen's pool; TensorFlow's ResizeBilinear computes the weights "
-                         "of each axis once and runs on one thread",
+                         "loops on Eigen's pool, where threads share rows; TensorFlow's "
+                         "ResizeBilinear computes the weights of each axis once and runs on one "
+                         "thread, and ResizeNearestNeighbor's threads share pixels, whose places "
+                         "it computes in floating point (resize_nearest_neighbor_op.cc)",
                          "resize_bilinear_op.cc"}),
     FidelityDeclaration(
         {"interpolate", "native", Fidelity::kOurs, "loops; Caffe has no such operation"}),

@@ -1,16 +1,20 @@
 // Interpolation on oneDNN's resampling primitive where it computes the same.
 
+#include "kernels/library/onednn.h"
+
+#include <optional>
+
 #include "kernels/interpolate/interpolate.h"
 #include "kernels/kernel/registry.h"
-#include "kernels/library/onednn_resampling.h"
 
 namespace topdnn {
 
 namespace {
 
 // oneDNN's linear resampling has coordinates of half pixels, in f32. They are exact if the scales
-// are powers of two.
+// are powers of two. Its nearest element agrees for repeated pixels.
 bool ComputesTheSame(const InterpolateOp& op) {
+  if (op.RepeatedPixels()) return true;
   const InterpolateSettings& settings = op.settings();
   const int rank = op.src_shape().rank();
   if (settings.interpolation != Interpolation::kLinear || rank < 3 || rank > 5) return false;
@@ -34,8 +38,25 @@ bool ComputesTheSame(const InterpolateOp& op) {
 KernelOrRefusal MakeInterpolate(const KernelRequest& request) {
   const auto& op = dynamic_cast<const InterpolateOp&>(*request.op);
   if (!ComputesTheSame(op)) return Refusal{"oneDNN's resampling computes something else"};
-  return onednn::MakeResampling(request, dnnl::algorithm::resampling_linear, op.src_shape(),
-                                op.dst_shape());
+  std::optional<Layout> layout = CommonLayout(request);
+  if (!layout) return Refusal{"oneDNN's resampling needs one layout for both tensors"};
+  if (layout->is_any()) layout = Layout::Plain(op.src_shape().rank());
+  const auto algorithm = op.settings().interpolation == Interpolation::kLinear
+                             ? dnnl::algorithm::resampling_linear
+                             : dnnl::algorithm::resampling_nearest;
+  return onednn::Offer(request, [&]() -> KernelOrRefusal {
+    const DataType type = request.execution.type;
+    const auto src = onednn::ToMemoryDesc({op.src_shape(), type, *layout});
+    const auto dst = onednn::ToMemoryDesc({op.dst_shape(), type, *layout});
+    const auto forward_pd = onednn::Describe<dnnl::resampling_forward>(
+        onednn::Attributes(), onednn::ForwardKind(request), algorithm, src, dst);
+    if (request.execution.pass == Pass::kForward) {
+      return onednn::MakePrimitiveKernel<dnnl::resampling_forward>(request, forward_pd);
+    }
+    const auto pd = onednn::DescribeBackward<dnnl::resampling_backward>(
+        onednn::Attributes(), forward_pd, algorithm, src, dst);
+    return onednn::MakePrimitiveKernel<dnnl::resampling_backward>(request, pd);
+  });
 }
 
 const KernelRegistration kOneDnn("interpolate", "onednn", MakeInterpolate);

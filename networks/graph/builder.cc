@@ -15,9 +15,9 @@
 #include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
+#include "kernels/interpolate/interpolate.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/pool/pool.h"
-#include "kernels/resize/resize.h"
 #include "kernels/slice/slice.h"
 #include "kernels/transpose/transpose.h"
 
@@ -192,7 +192,8 @@ ValueId NetworkBuilder::Upsample(const std::string& name, ValueId from, std::int
 }
 
 ValueId NetworkBuilder::RepeatPixels(std::string name, ValueId from, std::int64_t factor) {
-  return Layer<ResizeOp>(std::move(name), {from}, shape(from), factor, factor);
+  return Layer<InterpolateOp>(std::move(name), {from},
+                              topdnn::RepeatPixels(shape(from), {factor, factor}));
 }
 
 ValueId NetworkBuilder::MaxPool(std::string name, ValueId from, const PoolLayer& layer) {

@@ -1,5 +1,7 @@
 #include "networks/planning/framework_op.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -8,6 +10,7 @@
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/conv/conv.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/interpolate/interpolate.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/sgd/sgd.h"
@@ -62,6 +65,12 @@ std::string NormName(const Stage& stage, bool forward) {
   return stage.fused.empty() ? "FusedBatchNormV3" : "_FusedBatchNormEx";
 }
 
+std::string ResizeName(const InterpolateOp& op, bool forward) {
+  static const char* const kNames[] = {"ResizeNearestNeighbor", "ResizeBilinear", "ResizeBicubic"};
+  const char* name = kNames[static_cast<std::size_t>(op.settings().interpolation)];
+  return fmt::format("{}{}", name, forward ? "" : "Grad");
+}
+
 // Operations with one name for each direction.
 struct Names {
   const char* forward;
@@ -82,8 +91,6 @@ const std::map<std::string_view, Names>& SimpleNames() {
       {"slice", {"Slice", "Pad"}},
       {"gemm", {"MatMul", "MatMul"}},
       {"matmul", {"BatchMatMulV2", "BatchMatMulV2"}},
-      {"resize", {"ResizeNearestNeighbor", "ResizeNearestNeighborGrad"}},
-      {"interpolate", {"ResizeBilinear", "ResizeBilinearGrad"}},
       {"dropout", {"RandomUniform+GreaterEqual+Cast+Mul+Mul", "Mul+Mul"}},
       // (a part of the normalization's kernel, with exponential_avg_factor)
       {"moving_average", {"FusedBatchNormV3", ""}},
@@ -105,6 +112,9 @@ std::string TensorflowOpOf(const Stage& stage, const PlanRules& rules) {
   if (kind == "inner_product") return ProductOp(stage, rules, kMatMulNames);
   if (kind == "batchnorm") return NormName(stage, forward);
   if (const auto* pool = dynamic_cast<const PoolOp*>(&op)) return PoolName(*pool, forward);
+  if (const auto* resize = dynamic_cast<const InterpolateOp*>(&op)) {
+    return ResizeName(*resize, forward);
+  }
   if (const auto* sgd = dynamic_cast<const SgdOp*>(&op)) {
     return sgd->settings().momentum != 0 ? "ResourceApplyKerasMomentum"
                                          : "ResourceApplyGradientDescent";

@@ -48,7 +48,7 @@ constexpr const char* kProblems[] = {
     "bias/16x640x8x8",
     "flatten/16x64x32x32",
     "transpose/16x64x16x16_order0x2x3x1",
-    "resize/16x64x8x8_scale2x2",
+    "interpolate/nearest16x64x8x8_to16x64x16x16_scale1x1x2x2_asymmetric_floor",
     "interpolate/linear16x64x16x16_to16x64x32x32_scale1x1x2x2_half",
     "dropout/16x64x16x16_ratio0.5",
     "reduce/mean16x64x16x16_cd",

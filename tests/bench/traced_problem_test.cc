@@ -327,7 +327,7 @@ INSTANTIATE_TEST_SUITE_P(
         TranslatedCase{"ResamplingOfDnnl",
                        "resampling,simple:any,forward_training,src_f32::blocked:abcd:f0  "
                        "dst_f32::blocked:abcd:f0,,alg:resampling_nearest,1x3x5x5 1x3x10x15",
-                       "resize/1x3x5x5_scale2x3 forward"},
+                       "interpolate/nearest1x3x5x5_to1x3x10x15_scale1x1x2x3_half_preferfloor forward"},
         TranslatedCase{"ResamplingOfSequencesOfDnnl",
                        "resampling,simple:any,forward_training,src_f32::blocked:abc:f0  "
                        "dst_f32::blocked:abc:f0,,alg:resampling_linear,2x16x8 2x16x6",
@@ -353,7 +353,8 @@ INSTANTIATE_TEST_SUITE_P(
         TranslatedCase{"Resampling",
                        "resampling,x,forward_training,src" + kImageFields + "dst" + kImageFields +
                            ",,alg:resampling_nearest,mb2ic16_ih14oh28_iw14ow42",
-                       "resize/2x16x14x14_scale2x3 forward"},
+                       "interpolate/nearest2x16x14x14_to2x16x28x42_scale1x1x2x3_half_preferfloor "
+                       "forward"},
         TranslatedCase{"ResamplingLinear",
                        "resampling,x,forward_training,src" + kImageFields + "dst" + kImageFields +
                            ",,alg:resampling_linear,mb2ic16_ih14oh28_iw14ow42",
@@ -467,7 +468,7 @@ TEST(RealLogTest, TheLogOfEveryKernelHasCreationsAndStamps) {
   }
   for (const char* const kind :
        {"conv", "gemm", "inner_product", "pool", "relu", "bounded_relu", "clip", "sigmoid",
-        "batchnorm", "lrn", "softmax", "add", "concat", "resize", "reduce", "reorder"}) {
+        "batchnorm", "lrn", "softmax", "add", "concat", "interpolate", "reduce", "reorder"}) {
     EXPECT_GT(kinds[kind], 0) << kind;
   }
 }

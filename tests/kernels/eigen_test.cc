@@ -22,9 +22,9 @@
 #include "kernels/flatten/flatten.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/inner_product/inner_product.h"
+#include "kernels/interpolate/interpolate.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
-#include "kernels/resize/resize.h"
 #include "kernels/sgd/adam.h"
 #include "kernels/sgd/sgd.h"
 #include "kernels/softmax/cross_entropy.h"
@@ -387,7 +387,9 @@ TEST_P(EigenTest, ResizedImagesAgreeWithTheReference) {
   Random random(39);
   for (int i = 0; i < 12; ++i) {
     const Shape image{random.UpTo(3), random.UpTo(40), random.UpTo(20), random.UpTo(20)};
-    CheckPasses(std::make_shared<ResizeOp>(image, random.UpTo(3), random.UpTo(3)), random.Seed());
+    CheckPasses(std::make_shared<InterpolateOp>(
+                    RepeatPixels(image, {.h = random.UpTo(3), .w = random.UpTo(3)})),
+                random.Seed());
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -10,6 +12,7 @@
 #include "kernels/op/problem.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
+#include "tests/kernels/random_extents.h"
 
 namespace topdnn {
 namespace {
@@ -106,6 +109,108 @@ TEST(InterpolateBackendsTest, OneDnnResamplesByPowersOfTwoInAnyLayout) {
   EXPECT_NE(kernel_of(doubled, "aBcd16b"), "omp loops");
   EXPECT_EQ(kernel_of("linear2x3x9x20_to2x3x18x40_scale1x1x2x2_asymmetric", "abcd"), "omp loops");
   EXPECT_EQ(kernel_of("linear2x3x9x20_to2x3x27x40_scale1x1x3x2_half", "abcd"), "omp loops");
+}
+
+// Repeated pixels have kernels of their own.
+
+std::shared_ptr<const Op> Repeating(const Shape& src, std::int64_t h, std::int64_t w) {
+  return std::make_shared<InterpolateOp>(RepeatPixels(src, {.h = h, .w = w}));
+}
+
+TEST(RepeatedPixelsTest, ShapesWorkAndProblem) {
+  const InterpolateOp op = RepeatPixels(Shape{2, 3, 4, 5}, {.h = 2, .w = 3});
+  EXPECT_EQ(op.dst_shape(), (Shape{2, 3, 8, 15}));
+  EXPECT_EQ(op.Problem(), "nearest2x3x4x5_to2x3x8x15_scale1x1x2x3_asymmetric_floor");
+  EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).flops, 0);
+  EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).bytes, 4 * (120 + 720));
+  EXPECT_EQ(op.WorkOf(Pass::kBackwardData, DataType::kBF16).flops, 720);
+  EXPECT_EQ(op.AccumulationLength(Pass::kBackwardData), 6);
+  EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
+  EXPECT_TRUE(op.Has({Pass::kForward, false, DataType::kS8}));
+  EXPECT_THROW(RepeatPixels(Shape{2, 3, 4, 5}, {.h = 0, .w = 2}), std::invalid_argument);
+}
+
+// All others have the reference's sums of weights.
+TEST(RepeatedPixelsTest, OnlyWholeFactorsOfImagesWithEqualCoordinatesRepeatPixels) {
+  const auto repeats = [](const std::string& problem) {
+    const auto op = ParseProblem("interpolate/nearest" + problem);
+    EXPECT_EQ(op->Has({Pass::kForward, false, DataType::kS8}),
+              dynamic_cast<const InterpolateOp&>(*op).RepeatedPixels().has_value());
+    return op->Has({Pass::kForward, false, DataType::kS8});
+  };
+  EXPECT_TRUE(repeats("2x3x4x5_to2x3x8x15_scale1x1x2x3_half_preferfloor"));
+  EXPECT_TRUE(repeats("2x3x4x5_to2x3x4x5_scale1x1x1x1_asymmetric_floor"));
+  EXPECT_FALSE(repeats("2x3x4x5_to2x3x8x15_scale1x1x2x3_half_floor"));
+  EXPECT_FALSE(repeats("2x3x4x5_to2x3x8x15_scale1x1x2x3_asymmetric_preferfloor"));
+  EXPECT_FALSE(repeats("2x3x4x5_to2x3x8x15_scale1x1x2x3_corners_floor"));
+  EXPECT_FALSE(repeats("2x3x4x5_to2x3x8x7_scale1x1x2x1.4_asymmetric_floor"));
+  EXPECT_FALSE(repeats("2x3x4x5_to2x3x8x10_scale1x1x2x2.1_asymmetric_floor"));
+  EXPECT_FALSE(repeats("2x3x4x5_to2x6x8x10_scale1x2x2x2_asymmetric_floor"));
+  EXPECT_FALSE(repeats("2x3x4_to2x3x8_scale1x1x2_asymmetric_floor"));
+}
+
+TEST(RepeatedPixelsTest, GradientsAgreeWithFiniteDifferences) {
+  CheckGradient(Repeating(Shape{2, 3, 4, 5}, 2, 3), Arg::kSrc, 1);
+}
+
+class PixelBackendTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(PixelBackendTest, KnownValues) {
+  const auto op = Repeating(Shape{1, 2, 1, 2}, 2, 3);
+  KernelRun run(GetParam(), RequestFor(op, {}, 1));
+  ASSERT_NE(run.kernel(), nullptr) << run.refusal();
+  run.Set(Arg::kSrc, {1, 2, 3, 4});
+  run.Run();
+  EXPECT_EQ(run.Get(Arg::kDst), (std::vector<double>{1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2,  //
+                                                     3, 3, 3, 4, 4, 4, 3, 3, 3, 4, 4, 4}));
+  KernelRun back(GetParam(), RequestFor(op, {Pass::kBackwardData}, 1));
+  ASSERT_NE(back.kernel(), nullptr) << back.refusal();
+  back.Set(Arg::kDiffDst, {1, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 5,  //
+                           1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0});
+  back.Run();
+  EXPECT_EQ(back.Get(Arg::kDiffSrc), (std::vector<double>{2, 7, 6, 0}));
+}
+
+TEST_P(PixelBackendTest, RandomShapesAgreeWithTheReference) {
+  constexpr std::int64_t kChannels[] = {1, 3, 16, 17, 40};
+  Random random(73);
+  for (int i = 0; i < 60; ++i) {
+    Shape src{random.UpTo(3), kChannels[random.Between(0, 4)], random.UpTo(9), random.UpTo(9)};
+    if (i == 59) src = Shape{2, 17, 40, 40};
+    const auto op = Repeating(src, random.UpTo(4), random.UpTo(4));
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
+      KernelRequest request = RequestFor(op, {pass, i % 4 < 2}, 1 + i % 2);
+      if (GetParam() == "onednn") {
+        if (i % 5 == 4 && OneDnnHasBf16()) request.execution.type = DataType::kBF16;
+        const Arg leading = pass == Pass::kForward ? Arg::kSrc : Arg::kDiffDst;
+        if (i % 3 == 1) request.layouts[leading] = *Layout::Parse("aBcd16b");
+        if (i % 3 == 2) request.layouts[leading] = Layout::ChannelsLast(4);
+      }
+      EXPECT_EQ(CheckAgainstReference(GetParam(), request, 7 * i), Verdict::kAgrees);
+    }
+  }
+}
+
+TEST_P(PixelBackendTest, NanAndInfinityReachTheirOwnPixels) {
+  const auto op = Repeating(Shape{1, 1, 2, 2}, 2, 2);
+  CheckAgainstReference(GetParam(), RequestFor(op, {}, 1), 2,
+                        {.inputs = {{Arg::kSrc, {NAN, HUGE_VAL, -HUGE_VAL, 1}}}});
+  std::vector<double> gradient(16, 1);
+  gradient[0] = NAN;
+  gradient[15] = HUGE_VAL;
+  CheckAgainstReference(GetParam(), RequestFor(op, {Pass::kBackwardData}, 1), 2,
+                        {.inputs = {{Arg::kDiffDst, gradient}}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, PixelBackendTest,
+                         testing::Values("reference", "onednn", "native", "eigen", "eigen-sgemm"));
+
+TEST(RepeatedPixelsTest, TwoLayoutsAreRefusedWithAReason) {
+  KernelRequest request = RequestFor(Repeating(Shape{2, 16, 3, 3}, 2, 2), {}, 1);
+  request.layouts[Arg::kSrc] = Layout::Plain(4);
+  request.layouts[Arg::kDst] = Layout::ChannelsLast(4);
+  EXPECT_NE(KernelRun("onednn", request).refusal().find("one layout"), std::string::npos);
+  EXPECT_EQ(KernelRun("eigen", request).refusal(), "eigen needs src in layout acdb, not abcd");
 }
 
 }  // namespace

@@ -102,7 +102,6 @@ TEST(ProblemTest, AFractionInsteadOfAWholeNumberIsRefused) {
             "'_p' has the number 2.5"},
            {"quantize/5x7_types8.5_scale0.1", "'_types' has the number 8.5"},
            {"reorder/8x4_fromf32.5_tos8", "'_fromf' has the number 32.5"},
-           {"resize/2x3x4x4_scale2x1.5", "'_scale' has the number 1.5"},
            {"slice/5_start0.5_step1_extent1", "'_start' has the number 0.5"},
            {"topk/7_axis0_k1.5", "'_k' has the number 1.5"},
            {"transpose/2x3_order0x0.5", "'_order' has the number 0.5"}}) {

@@ -15,10 +15,10 @@
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
 #include "kernels/flatten/flatten.h"
+#include "kernels/interpolate/interpolate.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
-#include "kernels/resize/resize.h"
 #include "kernels/slice/slice.h"
 #include "kernels/transpose/transpose.h"
 
@@ -79,7 +79,7 @@ TEST(ToleranceTest, MovesAreExact) {
     }
     all.emplace_back(
         std::make_unique<ReduceOp>(ReduceAlgorithm::kMax, image, std::vector<int>{2, 3}), forward);
-    all.emplace_back(std::make_unique<ResizeOp>(image, 2, 2), forward);
+    all.emplace_back(std::make_unique<InterpolateOp>(RepeatPixels(image, {2, 2})), forward);
     all.emplace_back(std::make_unique<ReorderOp>(image, DataType::kF32, DataType::kF32), forward);
     all.emplace_back(std::make_unique<ReorderOp>(image, DataType::kBF16, DataType::kF32), forward);
     all.emplace_back(std::make_unique<PoolOp>(PoolAlgorithm::kMax, overlapping), forward);
@@ -91,7 +91,7 @@ TEST(ToleranceTest, MovesAreExact) {
   }
   EXPECT_GT(Tolerance(PoolOp(PoolAlgorithm::kMax, overlapping), backward), 0);
   EXPECT_GT(Tolerance(PoolOp(PoolAlgorithm::kAverage, apart), forward), 0);
-  EXPECT_GT(Tolerance(ResizeOp(image, 2, 2), backward), 0);
+  EXPECT_GT(Tolerance(RepeatPixels(image, {2, 2}), backward), 0);
   EXPECT_GT(Tolerance(SliceOp(Shape{5}, {{0, 0, 3}}), backward), 0);  // an element three times
   EXPECT_GT(Tolerance(SliceOp(Shape{5}, {{-1, 1, 3}}, SliceBorder::kEdge), backward), 0);
   EXPECT_GT(Tolerance(ReorderOp(image, DataType::kF32, DataType::kBF16), forward), 0);

@@ -22,7 +22,6 @@
 #include "kernels/interpolate/interpolate.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
-#include "kernels/resize/resize.h"
 
 namespace topdnn {
 
@@ -197,8 +196,15 @@ TracedProblem ConcatOf(const RowReader& row) {
   return problem;
 }
 
-// oneDNN's coordinates are those of half pixels, and its scales are the ratios of the extents.
-TracedProblem LinearResamplingOf(const RowReader& row) {
+// oneDNN's coordinates are those of half pixels, and its scales are the ratios of the extents. Its
+// nearest element is the same as topdnn's only for whole factors.
+TracedProblem ResamplingOf(const RowReader& row) {
+  row.RefuseAttributes();
+  const std::string name = row.Algorithm();
+  const bool nearest = name == "resampling_nearest";
+  if (!nearest && name != "resampling_linear") {
+    throw NotTranslated(fmt::format("topdnn has no {}", name));
+  }
   std::vector<std::int64_t> src = {row.Number("mb"), row.Number("ic")};
   std::vector<std::int64_t> dst = src;
   std::vector<double> scales = {1, 1};
@@ -208,32 +214,15 @@ TracedProblem LinearResamplingOf(const RowReader& row) {
     dst.push_back(row.Number({'o', axis}));
     scales.push_back(static_cast<double>(dst.back()) / static_cast<double>(src.back()));
   }
-  TracedProblem problem;
-  problem.op = std::make_shared<InterpolateOp>(
+  const auto op = std::make_shared<InterpolateOp>(
       Shape(std::move(src)), Shape(std::move(dst)), std::move(scales),
-      InterpolateSettings{.interpolation = Interpolation::kLinear,
-                          .coordinates = Coordinates::kHalfPixel});
-  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
-  if (problem.op->Has(problem.execution)) SettleSrcAndDst(row, problem);
-  return problem;
-}
-
-TracedProblem ResamplingOf(const RowReader& row) {
-  row.RefuseAttributes();
-  const std::string name = row.Algorithm();
-  if (name == "resampling_linear") return LinearResamplingOf(row);
-  if (name != "resampling_nearest") throw NotTranslated(fmt::format("topdnn has no {}", name));
-  if (row.Has("id") || !row.Has("ih")) {
-    throw NotTranslated("topdnn resizes images alone to the nearest pixel");
-  }
-  const Shape src_shape{row.Number("mb"), row.Number("ic"), row.Number("ih"), row.Number("iw")};
-  const std::int64_t oh = row.Number("oh");
-  const std::int64_t ow = row.Number("ow");
-  if (src_shape[2] < 1 || src_shape[3] < 1 || oh % src_shape[2] != 0 || ow % src_shape[3] != 0) {
-    throw NotTranslated("topdnn resizes to the nearest pixel by whole factors");
+      InterpolateSettings{.interpolation =
+                              nearest ? Interpolation::kNearest : Interpolation::kLinear});
+  if (nearest && !op->RepeatedPixels()) {
+    throw NotTranslated("topdnn resizes to the nearest pixel of images only, by whole factors");
   }
   TracedProblem problem;
-  problem.op = std::make_shared<ResizeOp>(src_shape, oh / src_shape[2], ow / src_shape[3]);
+  problem.op = op;
   problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
   if (problem.op->Has(problem.execution)) SettleSrcAndDst(row, problem);
   return problem;

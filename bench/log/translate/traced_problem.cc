@@ -88,7 +88,7 @@ std::vector<double> ParsePostOpNumbers(std::string_view text) {
 // a way that is not known.
 constexpr std::string_view kWholeNumberKinds[] = {
     "conv", "inner_product", "gemm",   "add",     "concat",   "pool",
-    "relu", "bounded_relu",  "resize", "reorder", "primitive"};
+    "relu", "bounded_relu",  "interpolate", "reorder", "primitive"};
 
 bool IsWhole(DataType type) { return type == DataType::kU8 || type == DataType::kS8; }
 

@@ -24,7 +24,6 @@
 #include "kernels/op/registrations.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
-#include "kernels/resize/resize.h"
 #include "kernels/slice/slice.h"
 #include "kernels/transpose/transpose.h"
 #include "networks/onnx/export/exporter.h"
@@ -262,16 +261,6 @@ void WriteTranspose(NodeExport& layer) {
   SetInts(layer.AddNode("Transpose", layer.Sources()), "perm", {order.begin(), order.end()});
 }
 
-void WriteResize(NodeExport& layer) {
-  const auto& op = layer.OpAs<ResizeOp>();
-  const float scales[] = {1, 1, static_cast<float>(op.scale_h()), static_cast<float>(op.scale_w())};
-  onnx::NodeProto& node = layer.AddNode(
-      "Resize", {layer.Sources().front(), "", layer.AddFloats("scales", Shape{4}, scales)});
-  SetString(node, "mode", "nearest");
-  SetString(node, "coordinate_transformation_mode", "asymmetric");
-  SetString(node, "nearest_mode", "floor");
-}
-
 // Of a BinaryOp or a MatMulOp, which may have one constant operand.
 template <typename TwoOperands>
 std::vector<std::string> SourcesWithConstant(NodeExport& layer, const TwoOperands& op) {
@@ -333,7 +322,6 @@ const NodeWriterRegistration kWriteRelu("relu", WriteRelu);
 const NodeWriterRegistration kWriteSlice("slice", WriteSlice);
 const NodeWriterRegistration kWriteSoftmax("softmax", WriteSoftmax);
 const NodeWriterRegistration kWriteHardSigmoid("hard_sigmoid", WriteHardSigmoid);
-const NodeWriterRegistration kWriteResize("resize", WriteResize);
 const NodeWriterRegistration kWriteSigmoid("sigmoid", WriteSigmoid);
 const NodeWriterRegistration kWriteTranspose("transpose", WriteTranspose);
 

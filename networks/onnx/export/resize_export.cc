@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +57,10 @@ void WriteInterpolate(NodeExport& layer) {
         "half_pixel_symmetric");
   }
   std::vector<std::string> inputs = {layer.Sources().front(), ""};
-  if (FollowFromShapes(op)) {
+  // Whole scales are exact in f32, and give a simpler file.
+  const bool whole = std::all_of(op.scales().begin(), op.scales().end(),
+                                 [](double scale) { return scale == std::floor(scale); });
+  if (!whole && FollowFromShapes(op)) {
     inputs.insert(inputs.end(), {"", AddSizes(layer, op)});
   } else {
     const std::vector<float> scales(op.scales().begin(), op.scales().end());

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "kernels/interpolate/interpolate.h"
-#include "kernels/resize/resize.h"
 #include "networks/onnx/import/node_import.h"
 
 namespace topdnn {
@@ -185,40 +184,14 @@ void CheckUnambiguous(const NodeImport& node, const Shape& src, const Resizing& 
   }
 }
 
-// Whether kernels/resize/ computes it: the nearest pixel of images by whole factors. See
-// kernels/resize/resize.h for the two modes, which are the same then.
-bool RepeatsPixels(const Shape& src, const Resizing& resizing,
-                   const InterpolateSettings& settings) {
-  const bool mode = (settings.coordinates == Coordinates::kAsymmetric &&
-                     settings.rounding == NearestRounding::kFloor) ||
-                    (settings.coordinates == Coordinates::kHalfPixel &&
-                     settings.rounding == NearestRounding::kPreferFloor);
-  if (!mode || settings.interpolation != Interpolation::kNearest || src.rank() != 4) return false;
-  for (int d = 0; d < 4; ++d) {
-    const double scale = resizing.scales[static_cast<std::size_t>(d)];
-    const std::int64_t extent = resizing.extents[static_cast<std::size_t>(d)];
-    if (static_cast<double>(src[d]) * std::floor(scale) != static_cast<double>(extent) ||
-        scale != std::floor(scale) || (d < 2 && scale != 1)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 void ImportResize(NodeImport& node) {
   const InterpolateSettings settings = SettingsOf(node);
   const ValueId source = node.Plain(node.SourceAt(0));
   const Shape src = node.ShapeOf(source);
   Resizing resizing = ResizingOf(node, src);
   CheckUnambiguous(node, src, resizing, settings);
-  std::shared_ptr<const Op> op;
-  if (RepeatsPixels(src, resizing, settings)) {
-    op =
-        std::make_shared<ResizeOp>(src, resizing.extents[2] / src[2], resizing.extents[3] / src[3]);
-  } else {
-    op = std::make_shared<InterpolateOp>(src, Shape(std::move(resizing.extents)),
-                                         std::move(resizing.scales), settings);
-  }
+  auto op = std::make_shared<InterpolateOp>(src, Shape(std::move(resizing.extents)),
+                                            std::move(resizing.scales), settings);
   const ValueId result = node.AddLayer(std::move(op), {source});
   node.Produce({result, node.ShapeOf(result)});
 }

@@ -25,7 +25,6 @@
 #include "kernels/pool_nd/pool_nd.h"
 #include "kernels/quantization/quantize.h"
 #include "kernels/reduce/reduce.h"
-#include "kernels/resize/resize.h"
 #include "kernels/slice/slice.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/topk/topk.h"
@@ -303,7 +302,7 @@ Graph EveryOperation() {
           std::make_shared<SliceOp>(
               wide, std::vector<SliceAxis>{{0, 1, wide[0]}, {1, 2, 2}, {0, 1, wide[2]}, {1, 1, 1}}),
           {c});
-  c = add("larger", std::make_shared<ResizeOp>(graph.shape(c), 1, 2), {c});
+  c = add("larger", std::make_shared<InterpolateOp>(RepeatPixels(graph.shape(c), {1, 2})), {c});
   c = add("turned", std::make_shared<TransposeOp>(graph.shape(c), std::vector<int>{0, 1, 3, 2}),
           {c});
   const Quantization bytes{DataType::kU8, 0.0078125F};

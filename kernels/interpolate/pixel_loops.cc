@@ -1,25 +1,24 @@
-// Resize in f32 as loops over rows, for backends whose libraries have none.
+// Repeats pixels in f32 by loops over rows.
 
 #include <cstring>
 
-#include "kernels/kernel/fidelity.h"
+#include "kernels/interpolate/interpolate.h"
+#include "kernels/interpolate/pixels.h"
 #include "kernels/kernel/omp_loops.h"
-#include "kernels/kernel/registry.h"
-#include "kernels/resize/resize.h"
 
 namespace topdnn {
 
 namespace {
 
-class ResizeLoops : public LoopsKernel {
+class PixelLoops : public LoopsKernel {
  public:
-  ResizeLoops(const KernelRequest& request, const ResizeOp& op)
+  PixelLoops(const KernelRequest& request, const InterpolateOp& op)
       : LoopsKernel(request),
         rows_(op.src_shape().elements() / op.src_shape()[3]),
         src_width_(op.src_shape()[3]),
         dst_width_(op.dst_shape()[3]),
-        scale_h_(op.scale_h()),
-        scale_w_(op.scale_w()) {}
+        scale_h_(op.RepeatedPixels()->h),
+        scale_w_(op.RepeatedPixels()->w) {}
 
   void Run() noexcept override {
 #pragma omp parallel for if (rows_ * scale_h_ * dst_width_ >= kMinParallelElements)
@@ -61,10 +60,10 @@ class ResizeLoops : public LoopsKernel {
   const std::int64_t rows_, src_width_, dst_width_, scale_h_, scale_w_;
 };
 
-const KernelRegistration kLoops("resize", "native", MakeLoops<ResizeOp, ResizeLoops>);
-const FidelityDeclaration kLoopsFidelity({"resize", "native", Fidelity::kOurs,
-                                          "loops; Caffe has no such operation"});
-
 }  // namespace
+
+KernelOrRefusal MakePixelLoops(const KernelRequest& request) {
+  return MakeLoops<InterpolateOp, PixelLoops>(request);
+}
 
 }  // namespace topdnn
