@@ -83,10 +83,9 @@ void InterpolateRow(const InterpolateOp& op, RowMaker& maker) {
   const Shape& dst = op.dst_shape();
   constexpr int kFirst = 2;  // of the axes
   const bool nearest = op.RepeatedPixels().has_value();
-  bool same =
-      nearest || (settings.interpolation == Interpolation::kLinear &&
-                  settings.coordinates == Coordinates::kHalfPixel && src.rank() > kFirst &&
-                  src.rank() <= kFirst + static_cast<int>(kMaxSpatialAxes));
+  bool same = nearest || (settings.interpolation == Interpolation::kLinear &&
+                          settings.coordinates == Coordinates::kHalfPixel && src.rank() > kFirst &&
+                          src.rank() <= kFirst + static_cast<int>(kMaxSpatialAxes));
   std::string axes;
   for (int d = 0; same && d < src.rank(); ++d) {
     const double scale = static_cast<double>(dst[d]) / static_cast<double>(src[d]);

@@ -96,13 +96,12 @@ KernelOrRefusal MakeLoopsActivation(const KernelRequest& request, Function funct
 }
 
 KernelOrRefusal MakeLoopsRelu(const KernelRequest& request) {
-  const float bound = dynamic_cast<const ReluOp&>(*request.op).bound();
+  const float bound = request.OpAs<ReluOp>().bound();
   if (bound == 0.0F) return MakeLoopsActivation(request, Range<false>{0.0F, 0.0F});
   return MakeLoopsActivation(request, Range<true>{0.0F, bound});
 }
 
-KernelOrRefusal MakeLoopsClip(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const ClipOp&>(*request.op);
+KernelOrRefusal MakeLoopsClip(const KernelRequest& request, const ClipOp& op) {
   return MakeLoopsActivation(request, Range<true>{op.lowest(), op.highest()});
 }
 
@@ -110,8 +109,7 @@ KernelOrRefusal MakeLoopsSigmoid(const KernelRequest& request) {
   return MakeLoopsActivation(request, Sigmoid{});
 }
 
-KernelOrRefusal MakeLoopsHardSigmoid(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
+KernelOrRefusal MakeLoopsHardSigmoid(const KernelRequest& request, const HardSigmoidOp& op) {
   return MakeLoopsActivation(request, HardSigmoid{op.alpha(), op.beta()});
 }
 

@@ -36,21 +36,18 @@ KernelOrRefusal MakeEltwise(const KernelRequest& request, const Shape& shape,
   });
 }
 
-KernelOrRefusal MakeOneDnnRelu(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const ReluOp&>(*request.op);
+KernelOrRefusal MakeOneDnnRelu(const KernelRequest& request, const ReluOp& op) {
   const auto algorithm = op.bound() == 0.0F ? dnnl::algorithm::eltwise_relu_use_dst_for_bwd
                                             : dnnl::algorithm::eltwise_clip_v2_use_dst_for_bwd;
   return MakeEltwise(request, op.shape(), algorithm, 0.0F, op.bound());
 }
 
-KernelOrRefusal MakeOneDnnClip(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const ClipOp&>(*request.op);
+KernelOrRefusal MakeOneDnnClip(const KernelRequest& request, const ClipOp& op) {
   return MakeEltwise(request, op.shape(), dnnl::algorithm::eltwise_clip_v2_use_dst_for_bwd,
                      op.lowest(), op.highest());
 }
 
-KernelOrRefusal MakeOneDnnSigmoid(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const SigmoidOp&>(*request.op);
+KernelOrRefusal MakeOneDnnSigmoid(const KernelRequest& request, const SigmoidOp& op) {
   return MakeEltwise(request, op.shape(), dnnl::algorithm::eltwise_logistic_use_dst_for_bwd, 0.0F,
                      0.0F);
 }
@@ -58,8 +55,7 @@ KernelOrRefusal MakeOneDnnSigmoid(const KernelRequest& request) {
 // oneDNN 2.6 has no hard sigmoid, and the one of oneDNN 3 has no gradient from dst. Forward: a
 // linear function, then a clip of its result. Backward: the gradient of the clip, then its product
 // with alpha.
-KernelOrRefusal MakeOneDnnHardSigmoid(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
+KernelOrRefusal MakeOneDnnHardSigmoid(const KernelRequest& request, const HardSigmoidOp& op) {
   const bool forward = request.execution.pass == Pass::kForward;
   const Arg result = forward ? Arg::kDst : Arg::kDiffSrc;
   constexpr auto kLinear = dnnl::algorithm::eltwise_linear;

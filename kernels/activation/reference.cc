@@ -90,13 +90,12 @@ KernelOrRefusal MakeReferenceActivation(const KernelRequest& request, Parameters
 }
 
 KernelOrRefusal MakeReferenceRelu(const KernelRequest& request) {
-  const float bound = dynamic_cast<const ReluOp&>(*request.op).bound();
+  const float bound = request.OpAs<ReluOp>().bound();
   return bound == 0.0F ? MakeReferenceActivation<Range>(request, 0.0F)
                        : MakeReferenceActivation<Range>(request, 0.0F, bound);
 }
 
-KernelOrRefusal MakeReferenceClip(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const ClipOp&>(*request.op);
+KernelOrRefusal MakeReferenceClip(const KernelRequest& request, const ClipOp& op) {
   return MakeReferenceActivation<Range>(request, op.lowest(), op.highest());
 }
 
@@ -104,8 +103,7 @@ KernelOrRefusal MakeReferenceSigmoid(const KernelRequest& request) {
   return MakeReferenceActivation<Sigmoid>(request);
 }
 
-KernelOrRefusal MakeReferenceHardSigmoid(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
+KernelOrRefusal MakeReferenceHardSigmoid(const KernelRequest& request, const HardSigmoidOp& op) {
   return MakeReferenceActivation<HardSigmoid>(request, op.alpha(), op.beta());
 }
 

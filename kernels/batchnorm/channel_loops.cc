@@ -318,7 +318,7 @@ class BatchNormChannelLoops : public BoundKernel {
 }  // namespace
 
 KernelOrRefusal MakeBatchNormChannelLoops(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
+  const auto& op = request.OpAs<BatchNormOp>();
   if (request.execution.type != DataType::kF32) {
     return Refusal{"the channel loops of batch normalization compute in f32"};
   }

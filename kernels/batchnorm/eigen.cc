@@ -47,8 +47,8 @@ class BatchNormEigen : public eigen::EigenKernel {
   eigen::BatchNorm norm_ = {};
 };
 
-KernelOrRefusal MakeEigenBatchNorm(const eigen::Functions& functions, KernelRequest& request) {
-  const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
+KernelOrRefusal MakeEigenBatchNorm(const eigen::Functions& functions, KernelRequest& request,
+                                   const BatchNormOp& op) {
   if (op.relu_bound() != 0) return Refusal{"eigen fuses no bounded ReLU"};
   if (auto refusal = eigen::SettleAll(request, op.shape().rank(), Layout::ChannelsLast)) {
     return *std::move(refusal);

@@ -158,8 +158,7 @@ bool HasAdjacentChannels(const KernelRequest& request, const BatchNormOp& op) {
   return layout && AdjacentChannels(*layout, op.shape()) != 0;
 }
 
-KernelOrRefusal MakeBatchNormLoops(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
+KernelOrRefusal MakeBatchNormLoops(const KernelRequest& request, const BatchNormOp& op) {
   if (request.algorithm == kChannelLoops) return MakeBatchNormChannelLoops(request);
   if (op.relu_bound() != 0) {
     // Without vectors of the loops' ISAs, two kernels of oneDNN are faster.

@@ -78,8 +78,7 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op
   return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
 }
 
-KernelOrRefusal MakeOneDnnBatchNorm(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
+KernelOrRefusal MakeOneDnnBatchNorm(const KernelRequest& request, const BatchNormOp& op) {
   if (op.relu_bound() != 0) return Refusal{"oneDNN fuses no bounded ReLU"};
   const auto layout = CommonLayout(request, op.shape());
   if (!layout) return Refusal{"oneDNN's batch normalization needs one layout for all images"};

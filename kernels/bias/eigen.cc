@@ -31,7 +31,7 @@ class BiasEigen : public eigen::EigenKernel {
 };
 
 KernelOrRefusal MakeEigenBias(const eigen::Functions& functions, KernelRequest& request) {
-  const int rank = dynamic_cast<const BiasOp&>(*request.op).shape().rank();
+  const int rank = request.OpAs<BiasOp>().shape().rank();
   if (auto refusal = eigen::SettleAll(request, rank, Layout::ChannelsLast)) {
     return *std::move(refusal);
   }

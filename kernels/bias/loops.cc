@@ -135,7 +135,7 @@ KernelOrRefusal MakeLoopsOn(KernelRequest request, const Layout& layout) {
     }
     request.layouts[operand.arg] = wanted;
   }
-  const auto& op = dynamic_cast<const BiasOp&>(*request.op);
+  const auto& op = request.OpAs<BiasOp>();
   const auto form = ChannelBlocksOf(op.shape(), layout);
   if (!form) return Refusal{"the loops do not support a bias in layout " + layout.tag()};
   if (request.execution.type == DataType::kBF16) {

@@ -45,7 +45,7 @@ KernelOrRefusal MakeOneDnnBias(const KernelRequest& request) {
   if (request.execution.pass == Pass::kBackwardWeights) {
     return Refusal{"oneDNN has only plain code for the gradient of a bias"};
   }
-  return MakeForward(request, dynamic_cast<const BiasOp&>(*request.op));
+  return MakeForward(request, request.OpAs<BiasOp>());
 }
 
 const KernelRegistration kOneDnn("bias", "onednn", MakeOneDnnBias);

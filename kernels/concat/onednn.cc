@@ -71,8 +71,7 @@ class ConcatBackward : public Kernel {
   std::vector<std::unique_ptr<Kernel>> parts_;
 };
 
-KernelOrRefusal MakeOneDnnConcat(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const ConcatOp&>(*request.op);
+KernelOrRefusal MakeOneDnnConcat(const KernelRequest& request, const ConcatOp& op) {
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     if (request.execution.pass == Pass::kForward) return MakeForward(request, op);
     return std::make_unique<ConcatBackward>(request, op);

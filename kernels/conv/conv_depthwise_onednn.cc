@@ -59,8 +59,7 @@ KernelOrRefusal MakeFused(const KernelRequest& request, const ConvDepthwiseOp& o
   return onednn::MakePrimitiveKernel<dnnl::convolution_forward>(request, pd, std::move(operands));
 }
 
-KernelOrRefusal MakeOneDnnConvDepthwise(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const ConvDepthwiseOp&>(*request.op);
+KernelOrRefusal MakeOneDnnConvDepthwise(const KernelRequest& request, const ConvDepthwiseOp& op) {
   if (request.execution.type != DataType::kF32) {
     return Refusal{"oneDNN's fusion of a depthwise convolution is used in f32 only"};
   }

@@ -53,7 +53,7 @@ class ConvDepthwiseReference : public Kernel {
 
 KernelOrRefusal MakeReferenceConvDepthwise(const KernelRequest& request) {
   if (std::string why = ReferenceRefusal(request); !why.empty()) return Refusal{std::move(why)};
-  const auto& op = dynamic_cast<const ConvDepthwiseOp&>(*request.op);
+  const auto& op = request.OpAs<ConvDepthwiseOp>();
   const auto kernel_of = [&](const ConvOp& convolution) {
     return MakeKernel(
         "reference",

@@ -253,7 +253,7 @@ SwapOuter MakeSwap(const eigen::Functions& functions, int threads) {
 }
 
 KernelOrRefusal MakeEigenConv(const eigen::Functions& functions, KernelRequest& request) {
-  const auto& op = dynamic_cast<const ConvOp&>(*request.op);
+  const auto& op = request.OpAs<ConvOp>();
   if (std::string why = FunctionRefusal("eigen computes", *request.op, request.execution.pass);
       !why.empty()) {
     return Refusal{std::move(why)};

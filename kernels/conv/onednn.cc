@@ -79,8 +79,7 @@ KernelOrRefusal WithoutKnownFaults(const KernelRequest& request, const ConvOp& o
   return offer;
 }
 
-KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const ConvOp&>(*request.op);
+KernelOrRefusal MakeOneDnnConv(const KernelRequest& request, const ConvOp& op) {
   if (request.algorithm == kInF32) return MakeInF32(request, "onednn", "");
   if (!request.algorithm.empty() && request.algorithm != "direct" &&
       request.algorithm != "winograd") {

@@ -143,7 +143,7 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
 };
 
 KernelOrRefusal MakeOpenBlasConv(const KernelRequest& request) {
-  const ConvEpilogue& epilogue = dynamic_cast<const ConvOp&>(*request.op).epilogue();
+  const ConvEpilogue& epilogue = request.OpAs<ConvOp>().epilogue();
   const bool forward = request.execution.pass == Pass::kForward;
   if (!request.algorithm.empty() && request.algorithm != kParallel) {
     return Refusal{fmt::format("openblas has no convolution by '{}', only by '{}'",

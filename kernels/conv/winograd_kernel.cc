@@ -46,11 +46,10 @@ WinogradSteps StepsOf([[maybe_unused]] std::int64_t lanes, int window) {
 
 WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayouts& layouts)
     : BoundKernel(request, "winograd:tiles", std::string(layouts.vectors.isa)),
-      steps_(StepsOf(layouts.vectors.lanes,
-                     static_cast<int>(dynamic_cast<const ConvOp&>(*request.op).extents().r))),
+      steps_(StepsOf(layouts.vectors.lanes, static_cast<int>(request.OpAs<ConvOp>().extents().r))),
       threads_(request.threads),
       lanes_(layouts.vectors.lanes) {
-  const auto& op = dynamic_cast<const ConvOp&>(*request.op);
+  const auto& op = request.OpAs<ConvOp>();
   const ConvExtents& e = op.extents();
   for (KernelOperand& operand : operands_) {
     if (IsActivation(operand.arg)) {

@@ -182,7 +182,7 @@ const VariantRegistration kNativeWinograd({.name = "native-winograd",
 }  // namespace
 
 KernelOrRefusal MakeWinogradTiles(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const ConvOp&>(*request.op);
+  const auto& op = request.OpAs<ConvOp>();
   const ConvExtents& e = op.extents();
   if (request.execution.type != DataType::kF32) {
     return Refusal{"the Winograd tiles compute in f32"};

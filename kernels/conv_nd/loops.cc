@@ -17,7 +17,7 @@ namespace {
 class ConvNdLoop {
  public:
   explicit ConvNdLoop(const KernelRequest& request)
-      : ConvNdLoop(dynamic_cast<const ConvNdOp&>(*request.op), request.execution.pass) {}
+      : ConvNdLoop(request.OpAs<ConvNdOp>(), request.execution.pass) {}
 
   std::int64_t iterations() const {
     switch (pass_) {

@@ -23,8 +23,7 @@ Shape WeightsShape(const ConvNdOp& op) {
   return Shape(std::move(extents));
 }
 
-KernelOrRefusal MakeConvNd(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const ConvNdOp&>(*request.op);
+KernelOrRefusal MakeConvNd(const KernelRequest& request, const ConvNdOp& op) {
   for (const Arg arg : {Arg::kWeights, Arg::kDiffWeights}) {
     const Layout layout = request.LayoutOf(arg);
     if (op.extents().groups != 1 && !layout.is_any() && !layout.IsPlainFor(op.weights_shape())) {

@@ -19,7 +19,7 @@ namespace {
 
 KernelRequest OfConvolution(const KernelRequest& request) {
   KernelRequest inner = request;
-  inner.op = dynamic_cast<const ConvTransposeOp&>(*request.op).convolution();
+  inner.op = request.OpAs<ConvTransposeOp>().convolution();
   inner.execution.pass = ConvTransposeOp::PassOfConvolution(request.execution.pass);
   inner.layouts.clear();
   for (const auto& [arg, layout] : request.layouts) {

@@ -209,7 +209,7 @@ const FidelityDeclaration kLoopsFidelity(
 
 KernelOrRefusal MakeDropoutLoops(const KernelRequest& request,
                                  std::function<RangeRunner()> make_runner) {
-  const auto& op = dynamic_cast<const DropoutOp&>(*request.op);
+  const auto& op = request.OpAs<DropoutOp>();
   const auto layout = CommonLayout(request, op.shape());
   if (std::string why = RefusalOf(request, op, layout); !why.empty()) {
     return Refusal{std::move(why)};

@@ -96,8 +96,8 @@ const VariantRegistration kRowsVariant({.name = "eigen-rows",
                                         .algorithm = std::string(kRows),
                                         .kinds = {"conv", "pool", "lrn"}});
 
-KernelOrRefusal Offer(Variant contraction, Maker make, const std::set<std::string>& algorithms,
-                      KernelRequest request) {
+KernelOrRefusal Offer(Variant contraction, const Maker& make,
+                      const std::set<std::string>& algorithms, KernelRequest request) {
   if (request.execution.type != DataType::kF32) {
     return Refusal{fmt::format("eigen computes in f32, not {}", NameOf(request.execution.type))};
   }

@@ -15,6 +15,7 @@
 #ifndef TOPDNN_KERNELS_EIGEN_KERNEL_H_
 #define TOPDNN_KERNELS_EIGEN_KERNEL_H_
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -78,12 +79,12 @@ std::optional<Refusal> SettleRows(KernelRequest& request);
 
 // Makes a kernel from the functions that serve the request. The request is the maker's own copy, to
 // settle its layouts. It is in f32, and names no algorithm that the registration does not list.
-using Maker = KernelOrRefusal (*)(const Functions& functions, KernelRequest& request);
+using Maker = std::function<KernelOrRefusal(const Functions& functions, KernelRequest& request)>;
 
 // The maker of a kernel that accepts any layouts.
 template <typename KernelType, typename OpType>
 KernelOrRefusal Make(const Functions& functions, KernelRequest& request) {
-  return std::make_unique<KernelType>(request, functions, dynamic_cast<const OpType&>(*request.op));
+  return std::make_unique<KernelType>(request, functions, request.OpAs<OpType>());
 }
 
 class Registration {
@@ -91,6 +92,17 @@ class Registration {
   // `algorithms` are those that a request may name.
   Registration(std::string_view kind, Maker make,
                std::initializer_list<std::string_view> algorithms = {});
+  // A maker that takes the operation by its type.
+  template <typename OpType>
+  Registration(std::string_view kind,
+               KernelOrRefusal (*make)(const Functions&, KernelRequest&, const OpType&),
+               std::initializer_list<std::string_view> algorithms = {})
+      : Registration(
+            kind,
+            [make](const Functions& functions, KernelRequest& request) {
+              return make(functions, request, request.OpAs<OpType>());
+            },
+            algorithms) {}
 };
 
 }  // namespace topdnn::eigen

@@ -80,7 +80,7 @@ KernelOrRefusal MakeEigenBinary(const eigen::Functions& functions, KernelRequest
   if (request.execution.pass == Pass::kForward) {
     return eigen::MakeRange<BinaryLoop>(functions, request);
   }
-  const auto& op = dynamic_cast<const BinaryOp&>(*request.op);
+  const auto& op = request.OpAs<BinaryOp>();
   const std::optional<Layout> layout = GateLayout(request);
   if (!layout || request.execution.type != DataType::kF32) {
     return Refusal{"the loops compute in f32, with one layout for images"};

@@ -164,7 +164,7 @@ void GateGradients::Channels(const Operands& data, std::int64_t piece) const {
 }
 
 std::optional<Layout> GateLayout(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const BinaryOp&>(*request.op);
+  const auto& op = request.OpAs<BinaryOp>();
   std::optional<Layout> layout = CommonLayout(request, op.dst());
   if (!layout || layout->is_opaque()) return std::nullopt;
   for (const Arg arg : {Arg(Arg::kWeights), Arg(Arg::kDiffWeights)}) {
@@ -186,8 +186,7 @@ KernelOrRefusal MakeGateGradients(const KernelRequest& request) {
   }
   const std::optional<Layout> layout = GateLayout(request);
   if (!layout) return Refusal{"the loops need one unblocked or channel-blocked layout for images"};
-  return std::make_unique<OmpGateGradients>(request, dynamic_cast<const BinaryOp&>(*request.op),
-                                            *layout);
+  return std::make_unique<OmpGateGradients>(request, request.OpAs<BinaryOp>(), *layout);
 }
 
 }  // namespace topdnn

@@ -91,8 +91,7 @@ std::int64_t Stepped(IntegerStep step, std::int64_t x, std::int64_t operand) {
 // An iteration is an element.
 class IntegerStepsLoop {
  public:
-  explicit IntegerStepsLoop(const KernelRequest& request)
-      : op_(dynamic_cast<const IntegerStepsOp&>(*request.op)) {}
+  explicit IntegerStepsLoop(const KernelRequest& request) : op_(request.OpAs<IntegerStepsOp>()) {}
 
   std::int64_t iterations() const { return op_.shape().elements(); }
   double cycles() const { return 8.0 * static_cast<double>(op_.steps().size()); }

@@ -12,8 +12,7 @@ namespace topdnn {
 class UnaryLoop {
  public:
   explicit UnaryLoop(const KernelRequest& request)
-      : op_(dynamic_cast<const UnaryOp&>(*request.op)),
-        forward_(request.execution.pass == Pass::kForward) {}
+      : op_(request.OpAs<UnaryOp>()), forward_(request.execution.pass == Pass::kForward) {}
 
   std::int64_t iterations() const { return op_.shape().elements(); }
   double cycles() const { return 8; }
@@ -56,7 +55,7 @@ class BroadcastPlaces {
 class BinaryLoop {
  public:
   explicit BinaryLoop(const KernelRequest& request)
-      : op_(dynamic_cast<const BinaryOp&>(*request.op)),
+      : op_(request.OpAs<BinaryOp>()),
         row_(RowLength(op_)),
         first_(op_.first(), op_.dst()),
         second_(op_.second(), op_.dst()) {}

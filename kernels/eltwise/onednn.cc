@@ -17,6 +17,8 @@
 
 #include "kernels/activation/relu.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/kernel/kernel_sequence.h"
 #include "kernels/kernel/registry.h"
 
@@ -60,8 +62,7 @@ KernelOrRefusal MakeAddThenRelu(const KernelRequest& request, const AddOp& op,
                                           Arg::kDst);
 }
 
-KernelOrRefusal MakeOneDnnAdd(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const AddOp&>(*request.op);
+KernelOrRefusal MakeOneDnnAdd(const KernelRequest& request, const AddOp& op) {
   const std::optional<Layout> layout = CommonLayout(request, op.shape());
   if (!layout) return Refusal{"oneDNN's addition needs one layout for all tensors"};
   const bool has_padding =
@@ -89,8 +90,7 @@ KernelOrRefusal MakeOneDnnAdd(const KernelRequest& request) {
   });
 }
 
-KernelOrRefusal MakeUnary(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const UnaryOp&>(*request.op);
+KernelOrRefusal MakeUnary(const KernelRequest& request, const UnaryOp& op) {
   const auto algorithm = onednn::AlgorithmOfFunction(op.function().name);
   if (!algorithm || (op.function().name == "hard_swish" && !op.HasDefaults())) {
     return Refusal{fmt::format("oneDNN has no {} here", op.function().name)};
@@ -122,7 +122,7 @@ KernelOrRefusal MakeBinary(const KernelRequest& request) {
       {"max", algorithm::binary_max}, {"min", algorithm::binary_min},
       {"mul", algorithm::binary_mul}, {"sub", algorithm::binary_sub},
   };
-  const auto& op = dynamic_cast<const BinaryOp&>(*request.op);
+  const auto& op = request.OpAs<BinaryOp>();
   const auto found = algorithms.find(op.function().name);
   const int rank = op.dst().rank();
   if (found == algorithms.end() || rank == 0 || op.first() != op.dst()) {

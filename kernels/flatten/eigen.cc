@@ -9,8 +9,8 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeEigenFlatten(const eigen::Functions& functions, KernelRequest& request) {
-  const auto& op = dynamic_cast<const FlattenOp&>(*request.op);
+KernelOrRefusal MakeEigenFlatten(const eigen::Functions& functions, KernelRequest& request,
+                                 const FlattenOp& op) {
   const Shape& shape = op.src_shape();
   const Layout plain = Layout::Plain(shape.rank());
   const bool forward = request.execution.pass == Pass::kForward;

@@ -9,8 +9,7 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeOneDnnFlatten(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const FlattenOp&>(*request.op);
+KernelOrRefusal MakeOneDnnFlatten(const KernelRequest& request, const FlattenOp& op) {
   const bool forward = request.execution.pass == Pass::kForward;
   const Arg image = forward ? Arg::kSrc : Arg::kDiffSrc;
   const Arg rows = forward ? Arg::kDst : Arg::kDiffDst;

@@ -18,7 +18,7 @@ namespace {
 class GatherLoop {
  public:
   explicit GatherLoop(const KernelRequest& request)
-      : op_(dynamic_cast<const GatherOp&>(*request.op)), e_(op_.extents()) {}
+      : op_(request.OpAs<GatherOp>()), e_(op_.extents()) {}
 
   std::int64_t iterations() const { return e_.outer * e_.count; }
   double cycles() const { return 4.0 + static_cast<double>(e_.inner) / 4; }

@@ -52,8 +52,7 @@ KernelOrRefusal MakeOneDnnGemm(const KernelRequest& request) {
                                  NameOf(operand.arg), layout.tag())};
     }
   }
-  return onednn::Offer(
-      request, [&] { return MakeProduct(request, dynamic_cast<const GemmOp&>(*request.op)); });
+  return onednn::Offer(request, [&] { return MakeProduct(request, request.OpAs<GemmOp>()); });
 }
 
 const KernelRegistration kOneDnn("gemm", "onednn", MakeOneDnnGemm);

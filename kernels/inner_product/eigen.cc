@@ -97,8 +97,8 @@ bool SettleOn(const Pairing& pairing, KernelRequest& request) {
   return true;
 }
 
-KernelOrRefusal MakeEigenInnerProduct(const eigen::Functions& functions, KernelRequest& request) {
-  const auto& op = dynamic_cast<const InnerProductOp&>(*request.op);
+KernelOrRefusal MakeEigenInnerProduct(const eigen::Functions& functions, KernelRequest& request,
+                                      const InnerProductOp& op) {
   const std::span<const Pairing> pairings =
       op.src_shape().rank() == 2 ? std::span<const Pairing>(kOfMatrices) : kOfImages;
   for (const Pairing& pairing : pairings) {

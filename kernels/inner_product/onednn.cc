@@ -55,8 +55,7 @@ std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request,
   return onednn::MakePrimitiveKernel<BackwardWeights>(request, pd);
 }
 
-KernelOrRefusal MakeOneDnnInnerProduct(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const InnerProductOp&>(*request.op);
+KernelOrRefusal MakeOneDnnInnerProduct(const KernelRequest& request, const InnerProductOp& op) {
   return onednn::OfferPass(request, op, MakeForward, MakeBackwardData, MakeBackwardWeights);
 }
 

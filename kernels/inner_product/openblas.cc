@@ -60,7 +60,7 @@ class InnerProductOpenBlas : public openblas::OpenBlasKernel {
 
 KernelOrRefusal MakeOpenBlasInnerProduct(const KernelRequest& request) {
   const bool forward = request.execution.pass == Pass::kForward;
-  if (forward && dynamic_cast<const InnerProductOp&>(*request.op).epilogue().relu) {
+  if (forward && request.OpAs<InnerProductOp>().epilogue().relu) {
     return Refusal{"openblas computes a ReLU in a layer by itself, as Caffe does"};
   }
   return openblas::Make<InnerProductOp, InnerProductOpenBlas>(request);

@@ -1,6 +1,6 @@
 // Resize of a tensor of any shape by interpolation: the nearest element, linear or cubic, with
-// ONNX's choices of coordinates and rounding. Decoders and feature pyramids repeat pixels, which has
-// kernels of its own.
+// ONNX's choices of coordinates and rounding. Decoders and feature pyramids repeat pixels, which
+// has kernels of its own.
 
 #ifndef TOPDNN_KERNELS_INTERPOLATE_INTERPOLATE_H_
 #define TOPDNN_KERNELS_INTERPOLATE_INTERPOLATE_H_

@@ -32,8 +32,7 @@ struct Axis {
 class InterpolateLoop {
  public:
   explicit InterpolateLoop(const KernelRequest& request)
-      : InterpolateLoop(dynamic_cast<const InterpolateOp&>(*request.op),
-                        request.execution.pass == Pass::kForward) {
+      : InterpolateLoop(request.OpAs<InterpolateOp>(), request.execution.pass == Pass::kForward) {
     cycles_ = 2.0 * static_cast<double>(request.op->AccumulationLength(request.execution.pass) + 2);
   }
 
@@ -108,7 +107,7 @@ class InterpolateLoop {
 };
 
 bool RepeatsPixels(const KernelRequest& request) {
-  return dynamic_cast<const InterpolateOp&>(*request.op).RepeatedPixels().has_value();
+  return request.OpAs<InterpolateOp>().RepeatedPixels().has_value();
 }
 
 KernelOrRefusal MakeNative(const KernelRequest& request) {

@@ -35,8 +35,7 @@ bool ComputesTheSame(const InterpolateOp& op) {
   return true;
 }
 
-KernelOrRefusal MakeInterpolate(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const InterpolateOp&>(*request.op);
+KernelOrRefusal MakeInterpolate(const KernelRequest& request, const InterpolateOp& op) {
   if (!ComputesTheSame(op)) return Refusal{"oneDNN's resampling computes something else"};
   std::optional<Layout> layout = CommonLayout(request);
   if (!layout) return Refusal{"oneDNN's resampling needs one layout for both tensors"};

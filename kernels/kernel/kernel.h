@@ -35,6 +35,11 @@ struct KernelRequest {
   // backends ignore it. Empty: the widest that this CPU supports.
   std::string isa = {};
 
+  // Throws std::bad_cast for another operation.
+  template <typename OpType>
+  const OpType& OpAs() const {
+    return dynamic_cast<const OpType&>(*op);
+  }
   Layout LayoutOf(Arg arg) const {
     const auto found = layouts.find(arg);
     return found == layouts.end() ? Layout::Any() : found->second;

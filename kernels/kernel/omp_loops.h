@@ -74,7 +74,7 @@ inline std::string LoopsRefusal(const KernelRequest& request) {
 template <typename OpType, typename KernelType>
 KernelOrRefusal MakeLoops(const KernelRequest& request) {
   if (std::string why = LoopsRefusal(request); !why.empty()) return Refusal{std::move(why)};
-  return std::make_unique<KernelType>(request, dynamic_cast<const OpType&>(*request.op));
+  return std::make_unique<KernelType>(request, request.OpAs<OpType>());
 }
 
 }  // namespace topdnn

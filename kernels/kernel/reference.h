@@ -33,7 +33,7 @@ inline std::string ReferenceRefusal(const KernelRequest& request) {
 template <typename OpType, template <typename> class KernelOf>
 KernelOrRefusal MakeReference(const KernelRequest& request) {
   if (std::string why = ReferenceRefusal(request); !why.empty()) return Refusal{std::move(why)};
-  const auto& op = dynamic_cast<const OpType&>(*request.op);
+  const auto& op = request.OpAs<OpType>();
   if (request.execution.type == DataType::kF64) {
     return std::make_unique<KernelOf<double>>(request, op);
   }

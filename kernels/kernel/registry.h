@@ -1,5 +1,6 @@
 // Registry of kernel makers by (operation, backend). A backend's file registers its maker:
 //
+//   KernelOrRefusal MakeConv(const KernelRequest& request, const ConvOp& op) { ... }
 //   const KernelRegistration kConvOnOneDnn("conv", "onednn", MakeConv);
 //
 // To add a backend of an operation, add one file.
@@ -20,6 +21,13 @@ namespace topdnn {
 class KernelRegistration {
  public:
   KernelRegistration(std::string_view kind, std::string_view backend, KernelMaker maker);
+  // A maker that takes the operation by its type.
+  template <typename OpType>
+  KernelRegistration(std::string_view kind, std::string_view backend,
+                     KernelOrRefusal (*make)(const KernelRequest&, const OpType&))
+      : KernelRegistration(kind, backend, [make](const KernelRequest& request) {
+          return make(request, request.OpAs<OpType>());
+        }) {}
 };
 
 // A kernel for the request, or a refusal: from the backend, or because nothing is registered.

@@ -116,7 +116,7 @@ KernelOrRefusal MakeLoopsLayerNorm(const KernelRequest& given) {
   if (type != DataType::kF32 && type != DataType::kBF16) {
     return Refusal{fmt::format("the loops normalize in f32 and bf16, not {}", NameOf(type))};
   }
-  const auto& op = dynamic_cast<const LayerNormOp&>(*given.op);
+  const auto& op = given.OpAs<LayerNormOp>();
   KernelRequest request = given;
   for (const Operand& operand : op.Operands(request.execution)) {
     const Layout wanted =

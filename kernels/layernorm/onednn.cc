@@ -73,8 +73,7 @@ std::unique_ptr<Kernel> MakeBackward(const KernelRequest& request, const LayerNo
   return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
 }
 
-KernelOrRefusal MakeOneDnnLayerNorm(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const LayerNormOp&>(*request.op);
+KernelOrRefusal MakeOneDnnLayerNorm(const KernelRequest& request, const LayerNormOp& op) {
   const Layout wanted = Layout::ChannelsLast(op.shape().rank());
   for (const auto& [arg, layout] : request.layouts) {
     const auto operand = op.Find(request.execution, arg);

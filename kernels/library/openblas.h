@@ -42,7 +42,7 @@ class OpenBlasKernel : public BoundKernel {
 template <typename OpType, typename KernelType>
 KernelOrRefusal Make(const KernelRequest& request) {
   if (std::string why = RefusalOf(request); !why.empty()) return Refusal{std::move(why)};
-  return std::make_unique<KernelType>(request, dynamic_cast<const OpType&>(*request.op));
+  return std::make_unique<KernelType>(request, request.OpAs<OpType>());
 }
 
 // c (m, n) = alpha * a (m, k) * b (k, n) + beta * c, all row-major; a and b may be stored

@@ -108,7 +108,7 @@ class Builder {
   // `reference`: on row-major tensors.
   Builder(const KernelRequest& request, bool reference)
       : request_(request),
-        op_(dynamic_cast<const LoggedOp&>(*request.op)),
+        op_(request.OpAs<LoggedOp>()),
         primitive_(op_.primitive()),
         reference_(reference),
         attributes_(onednn::Attributes()) {

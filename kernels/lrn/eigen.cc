@@ -68,7 +68,7 @@ class LrnEigen : public eigen::EigenKernel {
 
 KernelOrRefusal MakeEigenLrn(const eigen::Functions& functions, KernelRequest& request) {
   if (auto refusal = eigen::SettleRows(request)) return *std::move(refusal);
-  const int rank = dynamic_cast<const LrnOp&>(*request.op).shape().rank();
+  const int rank = request.OpAs<LrnOp>().shape().rank();
   if (auto refusal = eigen::SettleAll(request, rank, Layout::ChannelsLast)) {
     return *std::move(refusal);
   }

@@ -64,8 +64,7 @@ std::optional<Refusal> BackwardDefect(const LrnOp& op, const Layout& layout) {
   return std::nullopt;
 }
 
-KernelOrRefusal MakeOneDnnLrn(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const LrnOp&>(*request.op);
+KernelOrRefusal MakeOneDnnLrn(const KernelRequest& request, const LrnOp& op) {
   if (op.settings().size % 2 == 0) {
     return Refusal{"oneDNN's window of channels is symmetric: the size must be odd"};
   }

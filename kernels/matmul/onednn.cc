@@ -14,7 +14,7 @@ KernelOrRefusal MakeOneDnnMatMul(const KernelRequest& request) {
   if (std::string why = RowMajorRefusal(request, "a product"); !why.empty()) {
     return Refusal{std::move(why)};
   }
-  const auto& op = dynamic_cast<const MatMulOp&>(*request.op);
+  const auto& op = request.OpAs<MatMulOp>();
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto desc_of = [&](const Shape& shape) {
       return onednn::ToMemoryDesc({shape, request.execution.type, Layout::Plain(shape.rank())});

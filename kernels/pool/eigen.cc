@@ -129,8 +129,8 @@ class PoolEigen : public eigen::EigenKernel {
   eigen::Pooling pooling_;
 };
 
-KernelOrRefusal MakeEigenPool(const eigen::Functions& functions, KernelRequest& request) {
-  const auto& op = dynamic_cast<const PoolOp&>(*request.op);
+KernelOrRefusal MakeEigenPool(const eigen::Functions& functions, KernelRequest& request,
+                              const PoolOp& op) {
   if (op.algorithm() != PoolAlgorithm::kMax && request.algorithm == eigen::kRows) {
     return Refusal{"eigen has the algorithm 'rows' for maxima; averages always use it"};
   }

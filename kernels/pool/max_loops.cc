@@ -58,7 +58,7 @@ class MaxLoops : public BoundKernel {
            MaxRowFunction run, const MaxRows& rows, std::int64_t first, std::int64_t end)
       : BoundKernel(request, "channel loops", std::string(isa)),
         run_(run),
-        pieces_(layout.PaddedElements(dynamic_cast<const PoolOp&>(*request.op).src_shape()) /
+        pieces_(layout.PaddedElements(request.OpAs<PoolOp>().src_shape()) /
                 (rows.h * rows.w * rows.channels)),
         first_(first),
         end_(end),
@@ -96,7 +96,7 @@ class MaxLoops : public BoundKernel {
 }  // namespace
 
 KernelOrRefusal MakeMaxLoops(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const PoolOp&>(*request.op);
+  const auto& op = request.OpAs<PoolOp>();
   if (op.algorithm() != PoolAlgorithm::kMax || request.execution.type != DataType::kF32) {
     return Refusal{"the channel loops compute a maximum in f32"};
   }

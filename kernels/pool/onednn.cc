@@ -99,8 +99,7 @@ bool Overhangs(const PoolExtents& e) {
   return g.pad_after[0] > e.pad_bottom || g.pad_after[1] > e.pad_right;
 }
 
-KernelOrRefusal MakeOneDnnPool(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const PoolOp&>(*request.op);
+KernelOrRefusal MakeOneDnnPool(const KernelRequest& request, const PoolOp& op) {
   if (op.algorithm() == PoolAlgorithm::kAverageOfPadding && Overhangs(op.extents())) {
     return Refusal{"oneDNN counts what is beyond the padding, and ceil mode excludes it"};
   }

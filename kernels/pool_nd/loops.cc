@@ -17,8 +17,7 @@ namespace {
 
 class PoolNdLoop {
  public:
-  explicit PoolNdLoop(const KernelRequest& request)
-      : PoolNdLoop(dynamic_cast<const PoolNdOp&>(*request.op)) {}
+  explicit PoolNdLoop(const KernelRequest& request) : PoolNdLoop(request.OpAs<PoolNdOp>()) {}
 
   std::int64_t iterations() const { return iterations_; }
   double cycles() const { return cycles_; }

@@ -50,8 +50,7 @@ bool ComputesTheSame(const PoolNdOp& op, const Geometry& g) {
   return true;
 }
 
-KernelOrRefusal MakePoolNd(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const PoolNdOp&>(*request.op);
+KernelOrRefusal MakePoolNd(const KernelRequest& request, const PoolNdOp& op) {
   const Geometry g(op.extents());
   if (!ComputesTheSame(op, g)) return Refusal{"oneDNN has no such windows or averages"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {

@@ -86,8 +86,7 @@ std::unique_ptr<Kernel> MakeQuantized(const KernelRequest& request, const Quanti
       request, onednn::MakePrimitiveKernel<Primitive>(request, pd, std::move(operands)));
 }
 
-KernelOrRefusal MakeQuantizedLayer(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const QuantizedLayerOp&>(*request.op);
+KernelOrRefusal MakeQuantizedLayer(const KernelRequest& request, const QuantizedLayerOp& op) {
   if (!IsQuantizedType(request.execution.type)) {
     return Refusal{fmt::format("oneDNN computes a {} in u8 and s8, not in {}", op.kind(),
                                NameOf(request.execution.type))};

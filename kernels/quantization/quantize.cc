@@ -121,8 +121,7 @@ class QuantizeLoops : public LoopsKernel {
   const Quantization quantization_;
 };
 
-KernelOrRefusal MakeQuantizeLoops(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const QuantizeOp&>(*request.op);
+KernelOrRefusal MakeQuantizeLoops(const KernelRequest& request, const QuantizeOp& op) {
   if (!IsQuantizedType(request.execution.type)) {
     return Refusal{
         fmt::format("the loops quantize to s8 and u8, not to {}", NameOf(request.execution.type))};

@@ -64,7 +64,7 @@ class QuantizedReference : public ReferenceKernel {
 
 KernelOrRefusal MakeQuantizedReference(const KernelRequest& request) {
   if (std::string why = ReferenceRefusal(request); !why.empty()) return Refusal{std::move(why)};
-  const auto& op = dynamic_cast<const QuantizedLayerOp&>(*request.op);
+  const auto& op = request.OpAs<QuantizedLayerOp>();
   Execution execution = request.execution;
   execution.training = false;
   KernelOrRefusal sums =

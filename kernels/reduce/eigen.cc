@@ -125,8 +125,8 @@ Layout ResultLayout(const ReduceOp& op, const Layout& src) {
   return tag.empty() ? Layout::Plain(0) : *Layout::Parse(tag);
 }
 
-KernelOrRefusal MakeEigenReduce(const eigen::Functions& functions, KernelRequest& request) {
-  const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
+KernelOrRefusal MakeEigenReduce(const eigen::Functions& functions, KernelRequest& request,
+                                const ReduceOp& op) {
   if (!op.IsLinear()) return eigen::MakeRange<ReduceLoop>(functions, request);
   const bool forward = request.execution.pass == Pass::kForward;
   const Arg whole = forward ? Arg::kSrc : Arg::kDiffSrc;

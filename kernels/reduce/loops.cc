@@ -251,7 +251,7 @@ class ReduceLoops : public LoopsKernel {
 }  // namespace
 
 KernelOrRefusal MakeReduceLoops(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
+  const auto& op = request.OpAs<ReduceOp>();
   const Execution& execution = request.execution;
   if (execution.type == DataType::kBF16 && execution.pass == Pass::kBackwardData) {
     if (std::string why = RowMajorRefusal(request, "a loop"); !why.empty())
@@ -264,7 +264,7 @@ KernelOrRefusal MakeReduceLoops(const KernelRequest& request) {
 }
 
 ReduceLoop::ReduceLoop(const KernelRequest& request)
-    : op_(dynamic_cast<const ReduceOp&>(*request.op)), definition_(DefinitionOf(op_.algorithm())) {
+    : op_(request.OpAs<ReduceOp>()), definition_(DefinitionOf(op_.algorithm())) {
   const Shape& shape = op_.src_shape();
   std::int64_t stride = 1;
   bool in_row = true;

@@ -70,7 +70,7 @@ KernelOrRefusal MakeOneDnnReduce(const KernelRequest& request) {
   if (request.execution.pass == Pass::kBackwardData) {
     return Refusal{"oneDNN has no gradient of a reduction"};
   }
-  const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
+  const auto& op = request.OpAs<ReduceOp>();
   const auto primitive = PrimitiveOf(op.algorithm());
   // oneDNN has no reduction in which each result is of one element.
   const bool of_single = op.src_shape().elements() == op.dst_shape().elements();

@@ -19,8 +19,7 @@ namespace {
 class SliceLoop {
  public:
   explicit SliceLoop(const KernelRequest& request)
-      : op_(dynamic_cast<const SliceOp&>(*request.op)),
-        forward_(request.execution.pass == Pass::kForward) {
+      : op_(request.OpAs<SliceOp>()), forward_(request.execution.pass == Pass::kForward) {
     while (kept_ < op_.src_shape().rank() && Keeps(kept_)) images_ *= op_.src_shape()[kept_++];
     // (longer chunks would leave threads without work)
     constexpr std::int64_t kLongEnough = 1024;

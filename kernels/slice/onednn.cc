@@ -73,8 +73,7 @@ std::unique_ptr<Kernel> MakeReorder(const KernelRequest& request, const SliceOp&
       [pd]() -> dnnl::primitive { return dnnl::reorder(pd); });
 }
 
-KernelOrRefusal MakeOneDnnSlice(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const SliceOp&>(*request.op);
+KernelOrRefusal MakeOneDnnSlice(const KernelRequest& request, const SliceOp& op) {
   const bool copies = op.border() == SliceBorder::kNone && op.src_shape().rank() > 0 &&
                       std::all_of(op.axes().begin(), op.axes().end(), [](const SliceAxis& axis) {
                         return axis.step == 1 || axis.extent == 1;

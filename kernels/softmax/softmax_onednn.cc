@@ -10,8 +10,7 @@ namespace {
 
 constexpr int kClassAxis = 1;
 
-KernelOrRefusal MakeOneDnnSoftmax(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const SoftmaxOp&>(*request.op);
+KernelOrRefusal MakeOneDnnSoftmax(const KernelRequest& request, const SoftmaxOp& op) {
   const Shape shape{op.batch(), op.classes()};
   for (const Operand& operand : op.Operands(request.execution)) {
     const Layout layout = request.LayoutOf(operand.arg);

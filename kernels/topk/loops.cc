@@ -19,7 +19,7 @@ namespace {
 class TopKLoop {
  public:
   explicit TopKLoop(const KernelRequest& request)
-      : op_(dynamic_cast<const TopKOp&>(*request.op)),
+      : op_(request.OpAs<TopKOp>()),
         stride_(op_.stride()),
         extent_(op_.extent()),
         settings_(op_.settings()) {}

@@ -9,8 +9,7 @@ namespace topdnn {
 namespace {
 
 KernelOrRefusal MakeEigenTranspose(const eigen::Functions& functions, KernelRequest& request) {
-  const Transposition move =
-      dynamic_cast<const TransposeOp&>(*request.op).In(request.execution.pass);
+  const Transposition move = request.OpAs<TransposeOp>().In(request.execution.pass);
   for (const Arg arg : {move.from, move.to}) {
     if (auto refusal = eigen::SettleUnblocked(request, arg)) return *std::move(refusal);
   }

@@ -12,8 +12,7 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeOneDnnTranspose(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const TransposeOp&>(*request.op);
+KernelOrRefusal MakeOneDnnTranspose(const KernelRequest& request, const TransposeOp& op) {
   const Transposition move = op.In(request.execution.pass);
   const auto layout_of = [&](Arg arg) {
     const Layout settled = request.LayoutOf(arg);

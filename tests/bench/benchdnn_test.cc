@@ -120,7 +120,7 @@ const Vector kVectors[] = {
     {"--lrn mb256ic96_ih55n\"alexnet:norm1\"", "lrn/256x96x55x55_size5_alpha0.00012207031 forward"},
     {"--bnorm --flags=SR mb96_ic192_ih71iw71_n\"googlenet_v3:conv_4_4_batchnorm\"",
      "batchnorm/96x192x71x71_relu forward type=f32 mode=train src=abcd dst=abcd"},
-    {"--resampling mb96ic768_ih17oh34", 
+    {"--resampling mb96ic768_ih17oh34",
      "interpolate/nearest96x768x17x17_to96x768x34x34_scale1x1x2x2_half_preferfloor forward"},
     {"--resampling --alg=linear --tag=axb mb2ic16_id17od34",
      "interpolate/linear2x16x17x17x17_to2x16x34x34x34_scale1x1x2x2x2_half forward type=f32 "

@@ -324,10 +324,11 @@ INSTANTIATE_TEST_SUITE_P(
                        "concat,simple:any,undef,src" + kMatrixFields + "src" + kMatrixFields +
                            "dst" + kMatrixFields + ",,axis:1,2x16:2x32 2x48",
                        "concat/2x48_axis1_parts16x32 forward"},
-        TranslatedCase{"ResamplingOfDnnl",
-                       "resampling,simple:any,forward_training,src_f32::blocked:abcd:f0  "
-                       "dst_f32::blocked:abcd:f0,,alg:resampling_nearest,1x3x5x5 1x3x10x15",
-                       "interpolate/nearest1x3x5x5_to1x3x10x15_scale1x1x2x3_half_preferfloor forward"},
+        TranslatedCase{
+            "ResamplingOfDnnl",
+            "resampling,simple:any,forward_training,src_f32::blocked:abcd:f0  "
+            "dst_f32::blocked:abcd:f0,,alg:resampling_nearest,1x3x5x5 1x3x10x15",
+            "interpolate/nearest1x3x5x5_to1x3x10x15_scale1x1x2x3_half_preferfloor forward"},
         TranslatedCase{"ResamplingOfSequencesOfDnnl",
                        "resampling,simple:any,forward_training,src_f32::blocked:abc:f0  "
                        "dst_f32::blocked:abc:f0,,alg:resampling_linear,2x16x8 2x16x6",

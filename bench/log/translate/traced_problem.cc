@@ -87,7 +87,7 @@ std::vector<double> ParsePostOpNumbers(std::string_view text) {
 // The operations of which topdnn defines the result in whole numbers. Other operations round it in
 // a way that is not known.
 constexpr std::string_view kWholeNumberKinds[] = {
-    "conv", "inner_product", "gemm",   "add",     "concat",   "pool",
+    "conv", "inner_product", "gemm",        "add",     "concat",   "pool",
     "relu", "bounded_relu",  "interpolate", "reorder", "primitive"};
 
 bool IsWhole(DataType type) { return type == DataType::kU8 || type == DataType::kS8; }
