@@ -1,29 +1,41 @@
-option(TOPDNN_BATCHES "Compile several files of a folder at once, which takes a third of the time" ON)
+option(TOPDNN_BATCHES "Compile several files at once, which takes a quarter of the time" ON)
 
-# topdnn_batches(TARGET [EXCEPT REGEX]): compiles up to 16 files of a folder as one, so that the
-# compiler reads their headers once. Names with internal linkage must therefore differ within a folder.
-# Files with options of their own are compiled separately, and so are those whose path in the list
-# of the target matches REGEX.
+# topdnn_batches(TARGET [ONLY REGEX] [EXCEPT REGEX] [GROUP NAME] [BY_FOLDER]): compiles up to 32 files of
+# a target as one, so that the compiler reads their headers and makes their templates once. Names with
+# internal linkage must therefore differ within a target; with BY_FOLDER, which takes longer, only
+# within a folder. Files with options of their own are compiled separately. The REGEXes are for the
+# paths in the list of the target; files of other GROUPs are in other batches (unity_NAME_0_cxx.cxx).
 # The preset dev compiles each file separately, so files include what they use.
 function(topdnn_batches target)
-  cmake_parse_arguments(PARSE_ARGV 1 batches "" "EXCEPT" "")
+  cmake_parse_arguments(PARSE_ARGV 1 batches "BY_FOLDER" "ONLY;EXCEPT;GROUP" "")
   if(NOT TOPDNN_BATCHES)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cc$")
+  if(batches_ONLY)
+    list(FILTER sources INCLUDE REGEX "${batches_ONLY}")
+  endif()
   if(batches_EXCEPT)
     list(FILTER sources EXCLUDE REGEX "${batches_EXCEPT}")
   endif()
   list(SORT sources)
+  set(group files)
+  if(batches_GROUP)
+    set(group ${batches_GROUP})
+  endif()
+  set(size 32)
   foreach(source IN LISTS sources)
-    get_filename_component(folder ${source} ABSOLUTE)
-    get_filename_component(folder ${folder} DIRECTORY)
-    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${folder})
-    string(MAKE_C_IDENTIFIER "${folder}" folder)
-    math(EXPR count_${folder} "0${count_${folder}} + 1")
-    math(EXPR batch "(${count_${folder}} - 1) / 16")
-    set_property(SOURCE ${source} PROPERTY UNITY_GROUP "${folder}_${batch}")
+    if(batches_BY_FOLDER)
+      get_filename_component(folder ${source} ABSOLUTE)
+      get_filename_component(folder ${folder} DIRECTORY)
+      file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${folder})
+      string(MAKE_C_IDENTIFIER "${folder}" group)
+      set(size 16)
+    endif()
+    math(EXPR count_${group} "0${count_${group}} + 1")
+    math(EXPR batch "(${count_${group}} - 1) / ${size}")
+    set_property(SOURCE ${source} PROPERTY UNITY_GROUP "${group}_${batch}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # GCC takes a file of a batch for a header, whose anonymous namespace would be in several files.

@@ -42,9 +42,9 @@ namespace topdnn {
 
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
-constexpr int kSchema = 1;
+constexpr int kTrialsSchema = 1;
 // oneDNN's vectors and cache lines; the program's own operands are aligned to them, too.
 constexpr std::size_t kAlignment = 64;
 // A slow kernel of a library; generated code reached over 1e9 everywhere.
@@ -204,11 +204,12 @@ std::string ThisMachine() {
 }
 
 // The file's content; empty if it is not such a file, which the next update replaces.
-Json Parse(const std::optional<std::string>& text) {
-  Json json = ParseForeignJson<Json>(text.value_or(""));
-  const bool known = json.is_object() && json.value("schema", Json()) == Json(kSchema) &&
-                     json.value("machines", Json()).is_object();
-  return known ? json : Json{{"schema", kSchema}, {"machines", Json::object()}};
+SortedJson Parse(const std::optional<std::string>& text) {
+  SortedJson json = ParseForeignJson<SortedJson>(text.value_or(""));
+  const bool known = json.is_object() &&
+                     json.value("schema", SortedJson()) == SortedJson(kTrialsSchema) &&
+                     json.value("machines", SortedJson()).is_object();
+  return known ? json : SortedJson{{"schema", kTrialsSchema}, {"machines", SortedJson::object()}};
 }
 
 }  // namespace
@@ -233,11 +234,12 @@ std::optional<std::string> TryKernel(const KernelRequest& request, Kernel& kerne
 KernelTrials::KernelTrials(CacheFolder cache, std::string machine)
     : cache_(std::move(cache)), machine_(std::move(machine)) {
   try {
-    const Json known = Parse(cache_.Read(kTrialsFile)).at("machines").value(machine_, Json());
+    const SortedJson known =
+        Parse(cache_.Read(kTrialsFile)).at("machines").value(machine_, SortedJson());
     if (!known.is_object()) return;
     good_ = known.value("good", good_);
     faults_ = known.value("faults", faults_);
-  } catch (const Json::exception&) {  // a damaged entry: the trials are made again
+  } catch (const SortedJson::exception&) {  // a damaged entry: the trials are made again
   }
 }
 
@@ -247,12 +249,12 @@ void KernelTrials::Store() {
   if (!changed_) return;
   changed_ = false;
   cache_.Update(kTrialsFile, [&](const std::optional<std::string>& text) {
-    Json json = Parse(text);
-    Json& known = json["machines"][machine_];
+    SortedJson json = Parse(text);
+    SortedJson& known = json["machines"][machine_];
     try {
       if (known.is_object()) good_.merge(known.value("good", std::set<std::string>()));
       if (known.is_object()) faults_.merge(known.value("faults", faults_));
-    } catch (const Json::exception&) {
+    } catch (const SortedJson::exception&) {
     }
     known = {{"good", good_}, {"faults", faults_}};
     return json.dump(1) + "\n";

@@ -21,8 +21,8 @@ namespace topdnn {
 namespace {
 
 constexpr std::string_view kOption = "--plugin";
-constexpr const char* kPaths = "TOPDNN_PLUGINS";           // separated by colons
-constexpr const char* kSeconds = "TOPDNN_PLUGIN_SECONDS";  // limit of a call in the check
+constexpr const char* kPaths = "TOPDNN_PLUGINS";                   // separated by colons
+constexpr const char* kSecondsVariable = "TOPDNN_PLUGIN_SECONDS";  // limit of a call in the check
 constexpr double kDefaultSeconds = 10;
 
 // The plug-ins in the environment, for example of the process that started this one.
@@ -81,7 +81,7 @@ void LoadPluginsOf(const std::vector<std::string>& words) {
     }
   }
   if (paths.empty()) return;
-  LoadPlugins(paths, SecondsInEnvironment(kSeconds, kDefaultSeconds));
+  LoadPlugins(paths, SecondsInEnvironment(kSecondsVariable, kDefaultSeconds));
   setenv(kPaths, fmt::format("{}", fmt::join(paths, ":")).c_str(), 1);
 }
 

@@ -17,7 +17,7 @@ namespace topdnn {
 
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
 // Enough for a hundred thousand tensors; parsed JSON takes many times the memory of its text.
@@ -35,7 +35,7 @@ std::optional<DataType> TypeOf(const std::string& code) {
   return std::nullopt;
 }
 
-[[noreturn]] void Refuse(const std::string& where, const std::string& why) {
+[[noreturn]] void RefuseSafetensors(const std::string& where, const std::string& why) {
   throw UsageError(fmt::format("{}: {}; save it again", where, why));
 }
 
@@ -50,7 +50,7 @@ std::string Printable(const std::string& name) {
 // Refuses a header that would grow without bounds, or that names a tensor twice. This is a separate
 // pass before the one that builds the header: a parser callback for each value would make that pass
 // quadratic in the number of tensors.
-class HeaderCheck : public nlohmann::json_sax<Json> {
+class HeaderCheck : public nlohmann::json_sax<SortedJson> {
  public:
   explicit HeaderCheck(const std::string& where) : where_(where) {}
 
@@ -67,17 +67,17 @@ class HeaderCheck : public nlohmann::json_sax<Json> {
   bool end_array() override { return Leave(); }
   bool key(string_t& name) override {
     if (depth_ == 1 && !names_.insert(name).second) {
-      Refuse(where_, Printable(name) + " is a duplicate");
+      RefuseSafetensors(where_, Printable(name) + " is a duplicate");
     }
     return true;
   }
-  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
-    Refuse(where_, "its header is not JSON");
+  bool parse_error(std::size_t, const std::string&, const SortedJson::exception&) override {
+    RefuseSafetensors(where_, "its header is not JSON");
   }
 
  private:
   bool Enter() {
-    if (++depth_ > kDeepest) Refuse(where_, "a header nested too deeply");
+    if (++depth_ > kDeepest) RefuseSafetensors(where_, "a header nested too deeply");
     return true;
   }
   bool Leave() {
@@ -90,20 +90,20 @@ class HeaderCheck : public nlohmann::json_sax<Json> {
   std::set<std::string> names_;
 };
 
-Json ParseHeader(std::string_view text, const std::string& where) {
+SortedJson ParseHeader(std::string_view text, const std::string& where) {
   HeaderCheck check(where);
-  Json::sax_parse(text, &check);
-  Json header = Json::parse(text);
-  if (!header.is_object()) Refuse(where, "its header is not a JSON object");
+  SortedJson::sax_parse(text, &check);
+  SortedJson header = SortedJson::parse(text);
+  if (!header.is_object()) RefuseSafetensors(where, "its header is not a JSON object");
   return header;
 }
 
 // A list of numbers of 0 or more.
-std::optional<std::vector<std::int64_t>> Numbers(const Json& object, const char* key) {
+std::optional<std::vector<std::int64_t>> Numbers(const SortedJson& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_array()) return std::nullopt;
   std::vector<std::int64_t> numbers;
-  for (const Json& number : *found) {
+  for (const SortedJson& number : *found) {
     if (!number.is_number_integer()) return std::nullopt;
     if (number.is_number_unsigned() && number.get<std::uint64_t>() > INT64_MAX) return std::nullopt;
     numbers.push_back(number.get<std::int64_t>());
@@ -112,9 +112,9 @@ std::optional<std::vector<std::int64_t>> Numbers(const Json& object, const char*
   return numbers;
 }
 
-SafetensorsEntry ReadEntry(const std::string& name, const Json& entry, std::size_t data_bytes,
+SafetensorsEntry ReadEntry(const std::string& name, const SortedJson& entry, std::size_t data_bytes,
                            const std::string& where) {
-  const auto fail = [&](const std::string& why) { Refuse(where, why); };
+  const auto fail = [&](const std::string& why) { RefuseSafetensors(where, why); };
   if (!entry.is_object()) fail("no description");
   const auto dtype = entry.find("dtype");
   if (dtype == entry.end() || !dtype->is_string()) fail("no dtype");
@@ -149,9 +149,9 @@ void RefuseOverlaps(const std::vector<SafetensorsEntry>& entries, const std::str
             [](const auto* a, const auto* b) { return a->begin < b->begin; });
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     if (sorted[i]->begin >= sorted[i - 1]->end) continue;
-    Refuse(where,
-           fmt::format("its tensors {} and {} overlap at byte {}", Printable(sorted[i - 1]->name),
-                       Printable(sorted[i]->name), sorted[i]->begin));
+    RefuseSafetensors(where, fmt::format("its tensors {} and {} overlap at byte {}",
+                                         Printable(sorted[i - 1]->name), Printable(sorted[i]->name),
+                                         sorted[i]->begin));
   }
 }
 
@@ -159,13 +159,16 @@ void RefuseOverlaps(const std::vector<SafetensorsEntry>& entries, const std::str
 
 SafetensorsReader::SafetensorsReader(std::string bytes, const std::string& where)
     : bytes_(std::move(bytes)) {
-  if (bytes_.size() < kLengthBytes) Refuse(where, "not a safetensors file, or a truncated one");
+  if (bytes_.size() < kLengthBytes)
+    RefuseSafetensors(where, "not a safetensors file, or a truncated one");
   std::uint64_t length = 0;
   std::memcpy(&length, bytes_.data(), kLengthBytes);
   if (length > bytes_.size() - kLengthBytes || length > kMaxHeader) {
-    Refuse(where, fmt::format("a header of {} bytes in a file of {}", length, bytes_.size()));
+    RefuseSafetensors(where,
+                      fmt::format("a header of {} bytes in a file of {}", length, bytes_.size()));
   }
-  const Json header = ParseHeader(std::string_view(bytes_).substr(kLengthBytes, length), where);
+  const SortedJson header =
+      ParseHeader(std::string_view(bytes_).substr(kLengthBytes, length), where);
   data_ = kLengthBytes + length;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;

@@ -48,7 +48,7 @@ constexpr double kMaxSpread = 0.05;
 // Instructions issued per cycle, divided by the slots: the probes reach 0.75 (Zen 5) to 1.
 constexpr double kMinIssue = 0.6;
 // A run may exceed the rates measured around it by this factor.
-constexpr double kMaxBusy = 1.05;
+constexpr double kMaxBusyShare = 1.05;
 
 double Clamp(double fraction) { return std::clamp(fraction, 0.0, 1.0); }
 
@@ -186,7 +186,7 @@ std::string Contradiction(const Shares& s, const Busiest& busiest) {
         "the cycles",
         s.busy.unit, s.busy.share * 100);
   }
-  if (busiest.share > kMaxBusy) {
+  if (busiest.share > kMaxBusyShare) {
     return fmt::format(
         "the run did more {} per cycle ({:.0f} %) than measured before and after it",
         busiest.unit == "floating-point units" ? "floating-point operations" : busiest.unit,

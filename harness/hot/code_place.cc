@@ -18,7 +18,7 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::size_t kMostNamed = 70;  // characters of a name
+constexpr std::size_t kLongestName = 70;  // characters of a name
 
 // A part of the file as an array; empty if it is not in the file.
 template <class T>
@@ -68,8 +68,8 @@ void Sort(std::vector<CodeSymbol>& symbols) {
 std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string Placed(const std::string& name, std::uint64_t offset) {
-  return fmt::format("{}+{:#x}",
-                     name.size() > kMostNamed ? name.substr(0, kMostNamed) + "..." : name, offset);
+  return fmt::format(
+      "{}+{:#x}", name.size() > kLongestName ? name.substr(0, kLongestName) + "..." : name, offset);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ namespace topdnn {
 namespace {
 
 constexpr std::size_t kMemoryBytes = 64U << 10;
-constexpr std::size_t kCodeLine = 64;
+constexpr std::size_t kLineBytes = 64;
 
 // Hands out the registers of one copy.
 class Renaming {
@@ -123,7 +123,7 @@ void Rename(const ZydisDecodedOperand& o, std::size_t j, const BenchmarkRegister
     to.mem.base = IsWritten(o) ? ZYDIS_REGISTER_RDI : ZYDIS_REGISTER_RSI;
     to.mem.index = ZYDIS_REGISTER_NONE;
     to.mem.scale = 0;
-    to.mem.displacement = static_cast<ZyanI64>(kCodeLine * (j % 32));
+    to.mem.displacement = static_cast<ZyanI64>(kLineBytes * (j % 32));
   }
 }
 
@@ -192,7 +192,7 @@ std::optional<MachineCode> EncodeCopy(const Instruction& i, std::size_t j,
 FormBenchmarks::FormBenchmarks(const std::vector<std::vector<MachineCode>>& bodies) {
   MachineCode all;
   for (const std::vector<MachineCode>& body : bodies) {
-    all.resize((all.size() + kCodeLine - 1) / kCodeLine * kCodeLine, 0x90);
+    all.resize((all.size() + kLineBytes - 1) / kLineBytes * kLineBytes, 0x90);
     starts_.push_back(all.size());
     for (const MachineCode& one : body) all.insert(all.end(), one.begin(), one.end());
     const auto back =

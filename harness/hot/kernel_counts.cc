@@ -17,7 +17,7 @@ namespace topdnn {
 namespace {
 
 constexpr std::size_t kMostLoops = 8;
-constexpr double kLeastShare = 0.01;  // of the region's instructions
+constexpr double kLeastRegionShare = 0.01;  // of the region's instructions
 constexpr std::size_t kMostLines = 24;
 
 struct LoadedLibrary {
@@ -191,7 +191,7 @@ KernelCounts KernelCountsOf(const BlockProfile& blocks, CodePlaces& places) {
   std::vector<const Loop*> hottest;
   for (const Loop& loop : loops) {
     if (loop.own.empty() || waiting.contains(loop.own.front())) continue;
-    const auto least = kLeastShare * static_cast<double>(own.counts.instructions);
+    const auto least = kLeastRegionShare * static_cast<double>(own.counts.instructions);
     if (static_cast<double>(loop.instructions) >= least) hottest.push_back(&loop);
   }
   std::stable_sort(hottest.begin(), hottest.end(),

@@ -25,10 +25,10 @@ void AddCpuLine(std::istringstream& columns, CpuAccounts& accounts) {
   for (std::uint64_t& tick : ticks) columns >> tick;
   if (!columns) return;
   for (std::size_t c = 0; c < kColumns; ++c) {
-    constexpr std::size_t kIdle = 3;
+    constexpr std::size_t kIdleField = 3;
     constexpr std::size_t kWaiting = 4;
     accounts.all += ticks[c];
-    if (c != kIdle && c != kWaiting) accounts.busy += ticks[c];
+    if (c != kIdleField && c != kWaiting) accounts.busy += ticks[c];
   }
 }
 

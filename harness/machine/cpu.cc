@@ -14,7 +14,7 @@ enum class CoreKind { kAny, kPerformance, kEfficient };
 // kernel's arch/x86/include/asm/intel-family.h and arch/x86/kernel/cpu/amd.c; hybrid parts are
 // distinguished by leaf 0x1A (SDM, CPUID: core type 0x20 Atom, 0x40 Core). The first matching row
 // is used.
-struct Row {
+struct CpuRow {
   std::string_view vendor;
   int family;
   int model_first;
@@ -31,70 +31,70 @@ constexpr CoreKind kAny = CoreKind::kAny;
 constexpr CoreKind kP = CoreKind::kPerformance;
 constexpr CoreKind kE = CoreKind::kEfficient;
 
-constexpr std::array kRows = {
-    Row{kIntel, 6, 0x3C, 0x3C, 0, 15, kAny, "haswell"},
-    Row{kIntel, 6, 0x45, 0x46, 0, 15, kAny, "haswell"},
-    Row{kIntel, 6, 0x3F, 0x3F, 0, 15, kAny, "haswell_x"},
-    Row{kIntel, 6, 0x3D, 0x3D, 0, 15, kAny, "broadwell"},
-    Row{kIntel, 6, 0x47, 0x47, 0, 15, kAny, "broadwell"},
-    Row{kIntel, 6, 0x4F, 0x4F, 0, 15, kAny, "broadwell_x"},
-    Row{kIntel, 6, 0x56, 0x56, 0, 15, kAny, "broadwell_x"},
-    Row{kIntel, 6, 0x4E, 0x4E, 0, 15, kAny, "skylake"},
-    Row{kIntel, 6, 0x5E, 0x5E, 0, 15, kAny, "skylake"},
-    Row{kIntel, 6, 0x8E, 0x8E, 0, 15, kAny, "skylake"},  // Kaby, Coffee, Whiskey Lake
-    Row{kIntel, 6, 0x9E, 0x9E, 0, 15, kAny, "skylake"},
-    Row{kIntel, 6, 0xA5, 0xA6, 0, 15, kAny, "skylake"},  // Comet Lake
-    Row{kIntel, 6, 0x55, 0x55, 0, 4, kAny, "skylake_x"},
-    Row{kIntel, 6, 0x55, 0x55, 5, 9, kAny, "cascade_lake_x"},
-    Row{kIntel, 6, 0x55, 0x55, 10, 15, kAny, "cooper_lake_x"},
-    Row{kIntel, 6, 0x7D, 0x7E, 0, 15, kAny, "ice_lake"},
-    Row{kIntel, 6, 0x6A, 0x6A, 0, 15, kAny, "ice_lake_x"},
-    Row{kIntel, 6, 0x6C, 0x6C, 0, 15, kAny, "ice_lake_x"},
-    Row{kIntel, 6, 0x8C, 0x8D, 0, 15, kAny, "tiger_lake"},
-    Row{kIntel, 6, 0xA7, 0xA7, 0, 15, kAny, "rocket_lake"},
-    Row{kIntel, 6, 0x8F, 0x8F, 0, 15, kAny, "sapphire_rapids"},
-    Row{kIntel, 6, 0xCF, 0xCF, 0, 15, kAny, "emerald_rapids"},
-    Row{kIntel, 6, 0xAD, 0xAE, 0, 15, kAny, "granite_rapids"},
-    Row{kIntel, 6, 0xAF, 0xAF, 0, 15, kAny, "sierra_forest"},
-    Row{kIntel, 6, 0xB6, 0xB6, 0, 15, kAny, "grand_ridge"},
-    Row{kIntel, 6, 0xDD, 0xDD, 0, 15, kAny, "clearwater_forest"},
-    Row{kIntel, 6, 0xBE, 0xBE, 0, 15, kAny, "gracemont"},  // Alder Lake-N has E cores only
-    Row{kIntel, 6, 0x97, 0x97, 0, 15, kE, "gracemont"},
-    Row{kIntel, 6, 0x9A, 0x9A, 0, 15, kE, "gracemont"},
-    Row{kIntel, 6, 0xB7, 0xB7, 0, 15, kE, "gracemont"},
-    Row{kIntel, 6, 0xBA, 0xBA, 0, 15, kE, "gracemont"},
-    Row{kIntel, 6, 0xBF, 0xBF, 0, 15, kE, "gracemont"},
-    Row{kIntel, 6, 0x97, 0x97, 0, 15, kP, "alder_lake_p"},
-    Row{kIntel, 6, 0x9A, 0x9A, 0, 15, kP, "alder_lake_p"},
-    Row{kIntel, 6, 0xB7, 0xB7, 0, 15, kP, "raptor_lake_p"},
-    Row{kIntel, 6, 0xBA, 0xBA, 0, 15, kP, "raptor_lake_p"},
-    Row{kIntel, 6, 0xBF, 0xBF, 0, 15, kP, "raptor_lake_p"},
-    Row{kIntel, 6, 0xAA, 0xAC, 0, 15, kP, "meteor_lake_p"},
-    Row{kIntel, 6, 0xAA, 0xAC, 0, 15, kE, "crestmont"},
-    Row{kIntel, 6, 0xBD, 0xBD, 0, 15, kP, "lunar_lake_p"},
-    Row{kIntel, 6, 0xBD, 0xBD, 0, 15, kE, "skymont"},
-    Row{kIntel, 6, 0xB5, 0xB5, 0, 15, kP, "meteor_lake_p"},  // Arrow Lake-U: Redwood Cove
-    Row{kIntel, 6, 0xB5, 0xB5, 0, 15, kE, "crestmont"},
-    Row{kIntel, 6, 0xC5, 0xC6, 0, 15, kP, "arrow_lake_p"},
-    Row{kIntel, 6, 0xC5, 0xC6, 0, 15, kE, "skymont"},
-    Row{kIntel, 6, 0xCC, 0xCC, 0, 15, kP, "panther_lake_p"},
-    Row{kIntel, 6, 0xD5, 0xD5, 0, 15, kP, "panther_lake_p"},  // Wildcat Lake
-    Row{kIntel, 6, 0xE5, 0xE5, 0, 15, kP, "panther_lake_p"},
-    Row{kIntel, 6, 0xCC, 0xCC, 0, 15, kE, "darkmont"},
-    Row{kIntel, 6, 0xD5, 0xD5, 0, 15, kE, "darkmont"},
-    Row{kIntel, 6, 0xE5, 0xE5, 0, 15, kE, "darkmont"},
-    Row{kIntel, 18, 0x00, 0xFF, 0, 15, kP, "nova_lake_p"},
-    Row{kIntel, 18, 0x00, 0xFF, 0, 15, kE, "nova_lake_e"},
-    Row{kAmd, 0x17, 0x00, 0x2F, 0, 15, kAny, "zen"},
-    Row{kAmd, 0x17, 0x30, 0xFF, 0, 15, kAny, "zen2"},
-    Row{kAmd, 0x19, 0x00, 0x0F, 0, 15, kAny, "zen3"},
-    Row{kAmd, 0x19, 0x10, 0x1F, 0, 15, kAny, "zen4"},
-    Row{kAmd, 0x19, 0x20, 0x5F, 0, 15, kAny, "zen3"},
-    Row{kAmd, 0x19, 0x60, 0xAF, 0, 15, kAny, "zen4"},
-    Row{kAmd, 0x1A, 0x50, 0x5F, 0, 15, kAny, "zen6"},
-    Row{kAmd, 0x1A, 0x80, 0xAF, 0, 15, kAny, "zen6"},
-    Row{kAmd, 0x1A, 0xC0, 0xCF, 0, 15, kAny, "zen6"},
-    Row{kAmd, 0x1A, 0x00, 0x7F, 0, 15, kAny, "zen5"},  // others of the family: not known
+constexpr std::array kCpuRows = {
+    CpuRow{kIntel, 6, 0x3C, 0x3C, 0, 15, kAny, "haswell"},
+    CpuRow{kIntel, 6, 0x45, 0x46, 0, 15, kAny, "haswell"},
+    CpuRow{kIntel, 6, 0x3F, 0x3F, 0, 15, kAny, "haswell_x"},
+    CpuRow{kIntel, 6, 0x3D, 0x3D, 0, 15, kAny, "broadwell"},
+    CpuRow{kIntel, 6, 0x47, 0x47, 0, 15, kAny, "broadwell"},
+    CpuRow{kIntel, 6, 0x4F, 0x4F, 0, 15, kAny, "broadwell_x"},
+    CpuRow{kIntel, 6, 0x56, 0x56, 0, 15, kAny, "broadwell_x"},
+    CpuRow{kIntel, 6, 0x4E, 0x4E, 0, 15, kAny, "skylake"},
+    CpuRow{kIntel, 6, 0x5E, 0x5E, 0, 15, kAny, "skylake"},
+    CpuRow{kIntel, 6, 0x8E, 0x8E, 0, 15, kAny, "skylake"},  // Kaby, Coffee, Whiskey Lake
+    CpuRow{kIntel, 6, 0x9E, 0x9E, 0, 15, kAny, "skylake"},
+    CpuRow{kIntel, 6, 0xA5, 0xA6, 0, 15, kAny, "skylake"},  // Comet Lake
+    CpuRow{kIntel, 6, 0x55, 0x55, 0, 4, kAny, "skylake_x"},
+    CpuRow{kIntel, 6, 0x55, 0x55, 5, 9, kAny, "cascade_lake_x"},
+    CpuRow{kIntel, 6, 0x55, 0x55, 10, 15, kAny, "cooper_lake_x"},
+    CpuRow{kIntel, 6, 0x7D, 0x7E, 0, 15, kAny, "ice_lake"},
+    CpuRow{kIntel, 6, 0x6A, 0x6A, 0, 15, kAny, "ice_lake_x"},
+    CpuRow{kIntel, 6, 0x6C, 0x6C, 0, 15, kAny, "ice_lake_x"},
+    CpuRow{kIntel, 6, 0x8C, 0x8D, 0, 15, kAny, "tiger_lake"},
+    CpuRow{kIntel, 6, 0xA7, 0xA7, 0, 15, kAny, "rocket_lake"},
+    CpuRow{kIntel, 6, 0x8F, 0x8F, 0, 15, kAny, "sapphire_rapids"},
+    CpuRow{kIntel, 6, 0xCF, 0xCF, 0, 15, kAny, "emerald_rapids"},
+    CpuRow{kIntel, 6, 0xAD, 0xAE, 0, 15, kAny, "granite_rapids"},
+    CpuRow{kIntel, 6, 0xAF, 0xAF, 0, 15, kAny, "sierra_forest"},
+    CpuRow{kIntel, 6, 0xB6, 0xB6, 0, 15, kAny, "grand_ridge"},
+    CpuRow{kIntel, 6, 0xDD, 0xDD, 0, 15, kAny, "clearwater_forest"},
+    CpuRow{kIntel, 6, 0xBE, 0xBE, 0, 15, kAny, "gracemont"},  // Alder Lake-N has E cores only
+    CpuRow{kIntel, 6, 0x97, 0x97, 0, 15, kE, "gracemont"},
+    CpuRow{kIntel, 6, 0x9A, 0x9A, 0, 15, kE, "gracemont"},
+    CpuRow{kIntel, 6, 0xB7, 0xB7, 0, 15, kE, "gracemont"},
+    CpuRow{kIntel, 6, 0xBA, 0xBA, 0, 15, kE, "gracemont"},
+    CpuRow{kIntel, 6, 0xBF, 0xBF, 0, 15, kE, "gracemont"},
+    CpuRow{kIntel, 6, 0x97, 0x97, 0, 15, kP, "alder_lake_p"},
+    CpuRow{kIntel, 6, 0x9A, 0x9A, 0, 15, kP, "alder_lake_p"},
+    CpuRow{kIntel, 6, 0xB7, 0xB7, 0, 15, kP, "raptor_lake_p"},
+    CpuRow{kIntel, 6, 0xBA, 0xBA, 0, 15, kP, "raptor_lake_p"},
+    CpuRow{kIntel, 6, 0xBF, 0xBF, 0, 15, kP, "raptor_lake_p"},
+    CpuRow{kIntel, 6, 0xAA, 0xAC, 0, 15, kP, "meteor_lake_p"},
+    CpuRow{kIntel, 6, 0xAA, 0xAC, 0, 15, kE, "crestmont"},
+    CpuRow{kIntel, 6, 0xBD, 0xBD, 0, 15, kP, "lunar_lake_p"},
+    CpuRow{kIntel, 6, 0xBD, 0xBD, 0, 15, kE, "skymont"},
+    CpuRow{kIntel, 6, 0xB5, 0xB5, 0, 15, kP, "meteor_lake_p"},  // Arrow Lake-U: Redwood Cove
+    CpuRow{kIntel, 6, 0xB5, 0xB5, 0, 15, kE, "crestmont"},
+    CpuRow{kIntel, 6, 0xC5, 0xC6, 0, 15, kP, "arrow_lake_p"},
+    CpuRow{kIntel, 6, 0xC5, 0xC6, 0, 15, kE, "skymont"},
+    CpuRow{kIntel, 6, 0xCC, 0xCC, 0, 15, kP, "panther_lake_p"},
+    CpuRow{kIntel, 6, 0xD5, 0xD5, 0, 15, kP, "panther_lake_p"},  // Wildcat Lake
+    CpuRow{kIntel, 6, 0xE5, 0xE5, 0, 15, kP, "panther_lake_p"},
+    CpuRow{kIntel, 6, 0xCC, 0xCC, 0, 15, kE, "darkmont"},
+    CpuRow{kIntel, 6, 0xD5, 0xD5, 0, 15, kE, "darkmont"},
+    CpuRow{kIntel, 6, 0xE5, 0xE5, 0, 15, kE, "darkmont"},
+    CpuRow{kIntel, 18, 0x00, 0xFF, 0, 15, kP, "nova_lake_p"},
+    CpuRow{kIntel, 18, 0x00, 0xFF, 0, 15, kE, "nova_lake_e"},
+    CpuRow{kAmd, 0x17, 0x00, 0x2F, 0, 15, kAny, "zen"},
+    CpuRow{kAmd, 0x17, 0x30, 0xFF, 0, 15, kAny, "zen2"},
+    CpuRow{kAmd, 0x19, 0x00, 0x0F, 0, 15, kAny, "zen3"},
+    CpuRow{kAmd, 0x19, 0x10, 0x1F, 0, 15, kAny, "zen4"},
+    CpuRow{kAmd, 0x19, 0x20, 0x5F, 0, 15, kAny, "zen3"},
+    CpuRow{kAmd, 0x19, 0x60, 0xAF, 0, 15, kAny, "zen4"},
+    CpuRow{kAmd, 0x1A, 0x50, 0x5F, 0, 15, kAny, "zen6"},
+    CpuRow{kAmd, 0x1A, 0x80, 0xAF, 0, 15, kAny, "zen6"},
+    CpuRow{kAmd, 0x1A, 0xC0, 0xCF, 0, 15, kAny, "zen6"},
+    CpuRow{kAmd, 0x1A, 0x00, 0x7F, 0, 15, kAny, "zen5"},  // others of the family: not known
 };
 
 // Implementers and part numbers: the kernel's arch/arm64/include/asm/cputype.h. A licensee's core
@@ -171,7 +171,7 @@ std::string HypervisorName(const CpuidLeaves& leaves) {
 }
 
 std::string_view Microarchitecture(const Cpu& cpu, CoreKind kind) {
-  for (const Row& row : kRows) {
+  for (const CpuRow& row : kCpuRows) {
     if (cpu.vendor == row.vendor && cpu.family == row.family && cpu.model >= row.model_first &&
         cpu.model <= row.model_last && cpu.stepping >= row.stepping_first &&
         cpu.stepping <= row.stepping_last && (row.kind == kAny || row.kind == kind)) {

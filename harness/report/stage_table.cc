@@ -30,7 +30,7 @@ std::optional<double> Ratio(std::optional<double> part, std::optional<double> wh
 }
 
 // A row: a stage, or a sum of stages. A figure that a sum does not have is empty text.
-struct Row {
+struct TableRow {
   std::string name, pass = {};
   Cell share, time, gflops = "", peak = "";
   Cell nodes = "", bound_by = "";
@@ -47,24 +47,24 @@ enum class Usual { kAlways, kWithTree, kWithoutTree, kNever };
 struct StageColumn {
   std::string_view name;
   Table::Column column;
-  Cell (*cell)(const Row& row);
+  Cell (*cell)(const TableRow& row);
   Usual usual = Usual::kAlways;
 };
 
 // The cell of a stage; empty in other rows.
 template <class Function>
-Cell OfStage(const Row& row, const Function& function) {
+Cell OfStage(const TableRow& row, const Function& function) {
   return row.stage == nullptr ? Cell("") : Cell(function(*row.stage));
 }
 
 // One of the times of a stage; absent if the stage failed.
-Cell TimeOf(const Row& row, double Summary::*time) {
+Cell TimeOf(const TableRow& row, double Summary::*time) {
   return OfStage(row, [time](const Record& stage) {
     return stage.Median() ? std::optional((*stage.seconds).*time) : std::nullopt;
   });
 }
 
-Cell StatusCell(const Row& row) {
+Cell StatusCell(const TableRow& row) {
   if (row.stage == nullptr || !row.stands_out) return "";
   const Status status = row.stage->status;
   const bool wrong = status == Status::kFailed || status == Status::kInvalid;
@@ -75,82 +75,84 @@ constexpr double kMiB = 1 << 20;
 
 const std::vector<StageColumn>& StageColumns() {
   static const std::vector<StageColumn> columns = {
-      {"stage", {.name = "stage"}, [](const Row& row) -> Cell { return row.name; }},
-      {"pass", {.name = "pass", .least = 16}, [](const Row& row) -> Cell { return row.pass; }},
+      {"stage", {.name = "stage"}, [](const TableRow& row) -> Cell { return row.name; }},
+      {"pass", {.name = "pass", .least = 16}, [](const TableRow& row) -> Cell { return row.pass; }},
       {"op",
        {.name = "op", .kind = Kind::kWord, .rank = 1},
-       [](const Row& row) { return OfStage(row, [](const Record& stage) { return stage.op; }); },
+       [](const TableRow& row) {
+         return OfStage(row, [](const Record& stage) { return stage.op; });
+       },
        Usual::kNever},
       {"share",
        {.name = "share", .kind = Kind::kPercent},
-       [](const Row& row) { return row.share; }},
-      {"time", {.name = "time", .kind = Kind::kTime}, [](const Row& row) { return row.time; }},
+       [](const TableRow& row) { return row.share; }},
+      {"time", {.name = "time", .kind = Kind::kTime}, [](const TableRow& row) { return row.time; }},
       {"min",
        {.name = "min", .kind = Kind::kTime, .rank = 1},
-       [](const Row& row) { return TimeOf(row, &Summary::min); },
+       [](const TableRow& row) { return TimeOf(row, &Summary::min); },
        Usual::kNever},
       {"p90",
        {.name = "p90", .kind = Kind::kTime, .rank = 1},
-       [](const Row& row) { return TimeOf(row, &Summary::p90); },
+       [](const TableRow& row) { return TimeOf(row, &Summary::p90); },
        Usual::kNever},
       {"gflops",
        {.name = "GFLOP/s", .kind = Kind::kFigure, .rank = 1},
-       [](const Row& row) { return row.gflops; },
+       [](const TableRow& row) { return row.gflops; },
        Usual::kWithoutTree},
       {"peak",
        {.name = "peak", .kind = Kind::kPercent, .rank = 1},
-       [](const Row& row) { return row.peak; }},
+       [](const TableRow& row) { return row.peak; }},
       {"topdown",
        {.name = "top-down", .kind = Kind::kWord, .rank = 1, .letter_ink = InkOfNodeLetter},
-       [](const Row& row) { return row.nodes; },
+       [](const TableRow& row) { return row.nodes; },
        Usual::kWithTree},
       {"bound_by",
        {.name = "bound by", .kind = Kind::kWord},
-       [](const Row& row) { return row.bound_by; },
+       [](const TableRow& row) { return row.bound_by; },
        Usual::kWithTree},
       // Executed FLOPs divided by those of the definition. Padding, masked lanes and partial sums
       // add FLOPs; cheaper algorithms save them.
       {"executed",
        {.name = "executed", .kind = Kind::kFigure, .rank = 1, .decimals = 3},
-       [](const Row& row) {
+       [](const TableRow& row) {
          return OfStage(row, [](const Record& r) { return Ratio(r.flops_counted, r.flops); });
        },
        Usual::kWithoutTree},
       {"mflop",
        {.name = "MFLOP", .kind = Kind::kFigure, .rank = 1},
-       [](const Row& row) {
+       [](const TableRow& row) {
          return OfStage(row, [](const Record& r) { return Scaled(r.flops, 1e-6); });
        },
        Usual::kNever},
       {"mib",
        {.name = "MiB", .kind = Kind::kFigure, .rank = 1},
-       [](const Row& row) {
+       [](const TableRow& row) {
          return OfStage(row, [](const Record& r) { return Scaled(r.bytes, 1 / kMiB); });
        },
        Usual::kNever},
       {"bar",
        {.name = "", .kind = Kind::kBar},
-       [](const Row& row) -> Cell { return row.bar; },
+       [](const TableRow& row) -> Cell { return row.bar; },
        Usual::kWithoutTree},
       {"backend",
        {.name = "backend", .kind = Kind::kWord, .rank = 1},
-       [](const Row& row) {
+       [](const TableRow& row) {
          return OfStage(row, [](const Record& stage) { return stage.backend; });
        },
        Usual::kNever},
       {"implementation",
        {.name = "implementation", .least = 14, .rank = 2},
-       [](const Row& row) -> Cell { return row.implementation; }},
+       [](const TableRow& row) -> Cell { return row.implementation; }},
       {"framework_op",
        {.name = "framework op", .least = 14, .rank = 2},
-       [](const Row& row) {
+       [](const TableRow& row) {
          return OfStage(row, [](const Record& stage) { return stage.framework_op; });
        },
        Usual::kNever},
       {"status", {.name = "status", .kind = Kind::kWord}, StatusCell},
       {"reason",
        {.name = "reason", .kind = Kind::kText, .least = 24, .rank = 2},
-       [](const Row& row) {
+       [](const TableRow& row) {
          return OfStage(row, [](const Record& stage) { return stage.reason; });
        },
        Usual::kNever},
@@ -250,7 +252,7 @@ std::vector<const StageColumn*> ChosenColumns(const Report& report,
 }
 
 // The stages that --top leaves out, as one row: the sums of their medians.
-Row RestRow(std::span<const Record* const> rest, std::optional<double> step) {
+TableRow RestRow(std::span<const Record* const> rest, std::optional<double> step) {
   std::optional<double> seconds = 0;
   for (const Record* stage : rest) {
     const std::optional<double> median = stage->Median();
@@ -263,7 +265,7 @@ Row RestRow(std::span<const Record* const> rest, std::optional<double> step) {
 }
 
 // The remainder of the step: with it, the shares of the groups add up to 100 %.
-Row RemainderRow(double seconds, std::optional<double> step) {
+TableRow RemainderRow(double seconds, std::optional<double> step) {
   return {.name = "remainder", .share = Ratio(seconds, step), .time = seconds};
 }
 
@@ -289,7 +291,7 @@ std::string ImplementationOf(const Record& stage, const std::string& usual_backe
   return (usual ? "" : stage.backend + " ") + stage.implementation;
 }
 
-std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& options) {
+std::vector<TableRow> RowsOfStages(const Report& report, const StageTableOptions& options) {
   const std::optional<double> step = SecondsForShares(report);
   double longest = 0;
   for (const Record& stage : report.stages) {
@@ -298,7 +300,7 @@ std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& opt
   const std::vector<const Record*> stages = SortedStages(report, OrderOf(options));
   const std::size_t shown = std::min(options.top.value_or(stages.size()), stages.size());
   const std::string usual_backend = UsualBackend(report);
-  std::vector<Row> rows;
+  std::vector<TableRow> rows;
   for (std::size_t i = 0; i < shown; ++i) {
     const Record& stage = *stages[i];
     const std::optional<double> median = stage.Median();
@@ -319,9 +321,9 @@ std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& opt
   return rows;
 }
 
-std::vector<Row> RowsOfGroups(const Report& report) {
+std::vector<TableRow> RowsOfGroups(const Report& report) {
   const std::optional<double> step = SecondsForShares(report);
-  std::vector<Row> rows;
+  std::vector<TableRow> rows;
   for (const GroupSummary& group : report.groups) {
     const std::optional<double> share = Ratio(group.seconds, step);
     rows.push_back({.name = group.name,
@@ -369,16 +371,16 @@ std::string StageTableText(const Report& report, const Style& style,
   columns.reserve(chosen.size());
   for (const StageColumn* column : chosen) columns.push_back(column->column);
   Table table(std::move(columns));
-  const auto add = [&](const Row& row) {
+  const auto add = [&](const TableRow& row) {
     std::vector<Cell> cells;
     cells.reserve(chosen.size());
     for (const StageColumn* column : chosen) cells.push_back(column->cell(row));
     table.Add(std::move(cells));
   };
   table.AddRule();
-  for (const Row& row : RowsOfStages(report, options)) add(row);
+  for (const TableRow& row : RowsOfStages(report, options)) add(row);
   table.AddRule();
-  for (const Row& row : RowsOfGroups(report)) add(row);
+  for (const TableRow& row : RowsOfGroups(report)) add(row);
   table.AddRule();
   const bool letters = std::any_of(chosen.begin(), chosen.end(),
                                    [](const StageColumn* one) { return one->name == "topdown"; });

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxRecordingBytes = std::size_t{256} << 20;
 
 // The range of a number. By default that of 64 bits: a larger one would be infinite in a sum.
 struct Range {
@@ -492,7 +492,7 @@ Recording ParseRecording(std::string_view text, const std::string& where) {
 
 Recording ReadRecording(const std::string& path) {
   const std::string text = ReadInputFile(
-      path, {.most_bytes = kMaxBytes, .smaller = "record fewer --iterations"},
+      path, {.most_bytes = kMaxRecordingBytes, .smaller = "record fewer --iterations"},
       [&path](const std::string& why) { throw InputError(fmt::format("{}: {}", path, why)); });
   return ParseRecording(text, path);
 }

@@ -15,7 +15,7 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxEventFileBytes = std::size_t{64} << 20;
 constexpr int kMaxDepth = 8;  // deepest nesting of a valid file
 
 // Text of the file in a message: its beginning, if it is long.
@@ -130,7 +130,7 @@ RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& whe
 
 RecordedCounts ReadRecordedCounts(const std::string& path) {
   const std::string text = ReadInputFile(
-      path, {.most_bytes = kMaxBytes, .smaller = "record fewer intervals"},
+      path, {.most_bytes = kMaxEventFileBytes, .smaller = "record fewer intervals"},
       [&path](const std::string& why) { throw TopdownError(fmt::format("{}: {}", path, why)); });
   return ParseRecordedCounts(text, path);
 }

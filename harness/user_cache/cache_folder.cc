@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFolderName = "topdnn";
 constexpr const char* kLockFile = ".lock";
 constexpr std::string_view kTemporarySuffix = ".tmp";
-constexpr std::uintmax_t kMaxBytes = 64U << 20;
+constexpr std::uintmax_t kMaxEntryBytes = 64U << 20;
 constexpr std::chrono::milliseconds kBetweenTries(2);
 
 [[noreturn]] void Fail(const fs::path& path, int error) {
@@ -149,7 +149,7 @@ CacheFolder CacheFolder::OfUser() {
 
 std::optional<std::string> CacheFolder::Read(const std::string& name) const {
   if (path_.empty()) return std::nullopt;
-  FileText file = ReadSmallFile(path_ / name, kMaxBytes);
+  FileText file = ReadSmallFile(path_ / name, kMaxEntryBytes);
   return file.error == 0 ? std::optional(std::move(file.text)) : std::nullopt;
 }
 

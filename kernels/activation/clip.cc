@@ -31,7 +31,7 @@ std::shared_ptr<const Op> ParseClip(const ProblemWord& word) {
                                   word.NumberOr("max", 1.0F));
 }
 
-const ProblemRegistration kProblem("clip", ParseClip);
+const ProblemRegistration kClipProblem("clip", ParseClip);
 
 }  // namespace
 

@@ -74,7 +74,7 @@ const eigen::Registration kEigenBounded("bounded_relu", MakeEigenActivation);
 const eigen::Registration kEigenClip("clip", MakeEigenActivation);
 const eigen::Registration kEigenSigmoid("sigmoid", MakeEigenActivation);
 const eigen::Registration kEigenHardSigmoid("hard_sigmoid", MakeEigenActivation);
-const FidelityDeclaration kEigenFidelity[] = {
+const FidelityDeclaration kActivationEigenFidelity[] = {
     FidelityDeclaration({"relu",
                          "eigen",
                          Fidelity::kSame,

@@ -118,7 +118,7 @@ std::shared_ptr<const Op> ParseBatchNorm(const ProblemWord& word) {
                                        word.Flag("relu"), word.NumberOr("bound", 0.0F));
 }
 
-const ProblemRegistration kProblem("batchnorm", ParseBatchNorm);
+const ProblemRegistration kBatchNormProblem("batchnorm", ParseBatchNorm);
 
 }  // namespace
 

@@ -74,7 +74,7 @@ class MovingAverageEigen : public eigen::EigenKernel {
 const eigen::Registration kNorm("batchnorm", MakeEigenBatchNorm);
 const eigen::Registration kAverage("moving_average",
                                    eigen::Make<MovingAverageEigen, MovingAverageOp>);
-const FidelityDeclaration kEigenFidelity[] = {
+const FidelityDeclaration kBatchNormEigenFidelity[] = {
     FidelityDeclaration(
         {"batchnorm", "eigen", Fidelity::kOurs,
          "three passes forward as TensorFlow, but sums of rows by thread, not Eigen's reductions; "

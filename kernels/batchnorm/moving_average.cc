@@ -81,15 +81,15 @@ std::shared_ptr<const Op> ParseMovingAverage(const ProblemWord& word) {
       word.Field('n'), word.NumberOr("momentum", MovingAverageOp::kDefaultMomentum));
 }
 
-const KernelRegistration kReference("moving_average", "reference",
-                                    MakeReference<MovingAverageOp, MovingAverageReference>);
+const KernelRegistration kMovingAverageReference(
+    "moving_average", "reference", MakeReference<MovingAverageOp, MovingAverageReference>);
 const KernelRegistration kOnNative("moving_average", "native",
                                    MakeLoops<MovingAverageOp, MovingAverageLoops>);
 const FidelityDeclaration kFidelity(
     {"moving_average", "native", Fidelity::kOurs,
      "a loop; Caffe calls axpby, with a correction for the first steps",
      "layers/batch_norm_layer.cpp"});
-const ProblemRegistration kProblem("moving_average", ParseMovingAverage);
+const ProblemRegistration kMovingAverageProblem("moving_average", ParseMovingAverage);
 
 }  // namespace
 

@@ -9,8 +9,8 @@ namespace topdnn {
 
 namespace {
 
-using Forward = dnnl::batch_normalization_forward;
-using Backward = dnnl::batch_normalization_backward;
+using BatchNormForward = dnnl::batch_normalization_forward;
+using BatchNormBackward = dnnl::batch_normalization_backward;
 using Flags = dnnl::normalization_flags;
 
 Flags FlagsOf(const BatchNormOp& op, bool given_statistics) {
@@ -20,9 +20,9 @@ Flags FlagsOf(const BatchNormOp& op, bool given_statistics) {
   return flags;
 }
 
-Forward::primitive_desc ForwardDesc(const BatchNormOp& op, const dnnl::memory::desc& data,
-                                    bool training) {
-  return onednn::Describe<Forward>(
+BatchNormForward::primitive_desc ForwardDesc(const BatchNormOp& op, const dnnl::memory::desc& data,
+                                             bool training) {
+  return onednn::Describe<BatchNormForward>(
       onednn::Attributes(),
       training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, data, data,
       op.epsilon(), FlagsOf(op, !training));
@@ -35,7 +35,7 @@ dnnl::memory::desc ChannelDesc(const BatchNormOp& op) {
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const BatchNormOp& op,
                                     const dnnl::memory::desc& data) {
   const bool training = request.execution.training;
-  const Forward::primitive_desc pd = ForwardDesc(op, data, training);
+  const BatchNormForward::primitive_desc pd = ForwardDesc(op, data, training);
   const dnnl::memory::desc channel = ChannelDesc(op);
   const Direction statistics = training ? Direction::kOut : Direction::kIn;
   std::vector<onednn::PrimitiveOperand> operands = {
@@ -48,12 +48,12 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const BatchNor
   if (op.relu() && training) {
     operands.push_back(onednn::WrittenWorkspace(pd.workspace_desc()));
   }
-  return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
+  return onednn::MakePrimitiveKernel<BatchNormForward>(request, pd, std::move(operands));
 }
 
 KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op,
                              const dnnl::memory::desc& data) {
-  const auto pd = onednn::DescribeBackward<Backward>(
+  const auto pd = onednn::DescribeBackward<BatchNormBackward>(
       onednn::Attributes(), ForwardDesc(op, data, true), dnnl::prop_kind::backward, data, data,
       data, op.epsilon(), FlagsOf(op, false));
   const dnnl::memory::desc channel = ChannelDesc(op);
@@ -75,7 +75,7 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op
       return *std::move(why);
     }
   }
-  return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
+  return onednn::MakePrimitiveKernel<BatchNormBackward>(request, pd, std::move(operands));
 }
 
 KernelOrRefusal MakeOneDnnBatchNorm(const KernelRequest& request, const BatchNormOp& op) {
@@ -89,7 +89,7 @@ KernelOrRefusal MakeOneDnnBatchNorm(const KernelRequest& request, const BatchNor
   });
 }
 
-const KernelRegistration kOneDnn("batchnorm", "onednn", MakeOneDnnBatchNorm);
+const KernelRegistration kBatchNormOneDnn("batchnorm", "onednn", MakeOneDnnBatchNorm);
 
 }  // namespace
 

@@ -109,8 +109,8 @@ class BatchNormReference : public ReferenceKernel {
   const double bound_;  // 0: none
 };
 
-const KernelRegistration kReference("batchnorm", "reference",
-                                    MakeReference<BatchNormOp, BatchNormReference>);
+const KernelRegistration kBatchNormReference("batchnorm", "reference",
+                                             MakeReference<BatchNormOp, BatchNormReference>);
 
 }  // namespace
 

@@ -54,7 +54,7 @@ std::shared_ptr<const Op> ParseBias(const ProblemWord& word) {
   return std::make_shared<BiasOp>(word.shape());
 }
 
-const ProblemRegistration kProblem("bias", ParseBias);
+const ProblemRegistration kBiasProblem("bias", ParseBias);
 
 }  // namespace
 

@@ -38,8 +38,8 @@ KernelOrRefusal MakeEigenBias(const eigen::Functions& functions, KernelRequest& 
   return eigen::Make<BiasEigen, BiasOp>(functions, request);
 }
 
-const eigen::Registration kEigen("bias", MakeEigenBias);
-const FidelityDeclaration kEigenFidelity(
+const eigen::Registration kBiasEigen("bias", MakeEigenBias);
+const FidelityDeclaration kBiasEigenFidelity(
     {"bias", "eigen", Fidelity::kSame,
      "one flat expression that repeats the bias; the gradient shares the columns among the threads "
      "when there are more than 16 for each, otherwise the rows (redux_functor.h)",

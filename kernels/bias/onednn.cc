@@ -48,7 +48,7 @@ KernelOrRefusal MakeOneDnnBias(const KernelRequest& request) {
   return MakeForward(request, request.OpAs<BiasOp>());
 }
 
-const KernelRegistration kOneDnn("bias", "onednn", MakeOneDnnBias);
+const KernelRegistration kBiasOneDnn("bias", "onednn", MakeOneDnnBias);
 
 }  // namespace
 

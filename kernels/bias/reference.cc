@@ -44,7 +44,7 @@ class BiasReference : public ReferenceKernel {
   const std::int64_t n_, c_, pixels_;
 };
 
-const KernelRegistration kReference("bias", "reference", MakeReference<BiasOp, BiasReference>);
+const KernelRegistration kBiasReference("bias", "reference", MakeReference<BiasOp, BiasReference>);
 
 }  // namespace
 

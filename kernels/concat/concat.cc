@@ -107,7 +107,7 @@ std::shared_ptr<const Op> ParseConcat(const ProblemWord& word) {
   return op;
 }
 
-const ProblemRegistration kProblem("concat", ParseConcat);
+const ProblemRegistration kConcatProblem("concat", ParseConcat);
 
 }  // namespace
 

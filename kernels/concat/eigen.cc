@@ -59,11 +59,12 @@ KernelOrRefusal MakeEigenConcat(const eigen::Functions& functions, KernelRequest
   return eigen::Make<ConcatEigen, ConcatOp>(functions, request);
 }
 
-const eigen::Registration kEigen("concat", MakeEigenConcat);
-const FidelityDeclaration kEigenFidelity({"concat", "eigen", Fidelity::kOurs,
-                                          "one source after the other, rows shared by the threads; "
-                                          "TensorFlow's threads share the elements of the result",
-                                          "concat_lib_cpu.h"});
+const eigen::Registration kConcatEigen("concat", MakeEigenConcat);
+const FidelityDeclaration kConcatEigenFidelity(
+    {"concat", "eigen", Fidelity::kOurs,
+     "one source after the other, rows shared by the threads; "
+     "TensorFlow's threads share the elements of the result",
+     "concat_lib_cpu.h"});
 
 }  // namespace
 

@@ -78,7 +78,7 @@ KernelOrRefusal MakeOneDnnConcat(const KernelRequest& request, const ConcatOp& o
   });
 }
 
-const KernelRegistration kOneDnn("concat", "onednn", MakeOneDnnConcat);
+const KernelRegistration kConcatOneDnn("concat", "onednn", MakeOneDnnConcat);
 
 }  // namespace
 

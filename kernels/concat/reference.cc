@@ -37,8 +37,8 @@ class ConcatReference : public ReferenceKernel {
   const ConcatRows rows_;
 };
 
-const KernelRegistration kReference("concat", "reference",
-                                    MakeReference<ConcatOp, ConcatReference>);
+const KernelRegistration kConcatReference("concat", "reference",
+                                          MakeReference<ConcatOp, ConcatReference>);
 
 }  // namespace
 

@@ -243,7 +243,7 @@ std::shared_ptr<const Op> ParseConv(const ProblemWord& word) {
   return std::make_shared<ConvOp>(e, epilogue);
 }
 
-const ProblemRegistration kProblem("conv", ParseConv);
+const ProblemRegistration kConvProblem("conv", ParseConv);
 
 }  // namespace
 

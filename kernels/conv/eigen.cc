@@ -294,8 +294,8 @@ KernelOrRefusal MakeEigenConv(const eigen::Functions& functions, KernelRequest& 
   return std::make_unique<ConvEigen>(request, functions, op, product);
 }
 
-const eigen::Registration kEigen("conv", MakeEigenConv, {kMatMul, eigen::kRows});
-const FidelityDeclaration kEigenFidelity[] = {
+const eigen::Registration kConvEigen("conv", MakeEigenConv, {kMatMul, eigen::kRows});
+const FidelityDeclaration kConvEigenFidelity[] = {
     FidelityDeclaration(
         {"conv",
          "eigen",

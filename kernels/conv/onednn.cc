@@ -110,7 +110,7 @@ Layout BlockedImages(const Shape& shape, bool /*chooses*/) {
   return shape[1] < kMinChannels ? Layout::Any() : onednn::BlockedActivations();
 }
 
-const KernelRegistration kOneDnn("conv", "onednn", MakeOneDnnConv);
+const KernelRegistration kConvOneDnn("conv", "onednn", MakeOneDnnConv);
 const VariantRegistration kBlocked({.name = "onednn-blocked",
                                     .backend = "onednn",
                                     .kinds = {"conv"},

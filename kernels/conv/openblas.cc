@@ -161,8 +161,8 @@ KernelOrRefusal MakeOpenBlasConv(const KernelRequest& request) {
   return openblas::Make<ConvOp, ConvOpenBlas>(request);
 }
 
-const KernelRegistration kOpenBlas("conv", "openblas", MakeOpenBlasConv);
-const FidelityDeclaration kOpenBlasFidelity(
+const KernelRegistration kConvOpenBlas("conv", "openblas", MakeOpenBlasConv);
+const FidelityDeclaration kConvOpenBlasFidelity(
     {"conv", "openblas", Fidelity::kSame,
      "im2col and one sgemm an image and group; im2col is one loop "
      "over all groups; `openblas-parallel` is ours",

@@ -167,8 +167,8 @@ double ConvElement(const Op& any, Pass pass, const Values& operands, Arg result,
                        before == nullptr ? 0 : before[index]);
 }
 
-const KernelRegistration kReference("conv", "reference", MakeReference<ConvOp, ConvReference>);
-const ElementRegistration kElement("conv", ConvElement);
+const KernelRegistration kConvReference("conv", "reference", MakeReference<ConvOp, ConvReference>);
+const ElementRegistration kConvElement("conv", ConvElement);
 
 }  // namespace
 

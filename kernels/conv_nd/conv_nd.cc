@@ -28,15 +28,15 @@ std::int64_t Outputs(const std::vector<SpatialAxis>& axes) {
   return ProductOf(axes, [](const SpatialAxis& axis) { return axis.outputs(); });
 }
 
-constexpr const char* kName = "convolution over spatial axes";
+constexpr const char* kConvNdName = "convolution over spatial axes";
 
 void Check(const ConvNdExtents& e) {
-  CheckAxes(kName, e.axes);
+  CheckAxes(kConvNdName, e.axes);
   if (std::min({e.n, e.c, e.k, e.groups}) < 1 || e.c % e.groups != 0 || e.k % e.groups != 0) {
     throw std::invalid_argument(
         fmt::format("{}: {} images, {} and {} channels in {} groups: each number must be 1 or "
                     "more, and the groups must divide the channels",
-                    kName, e.n, e.c, e.k, e.groups));
+                    kConvNdName, e.n, e.c, e.k, e.groups));
   }
 }
 
@@ -65,10 +65,10 @@ ConvExtents ImageExtents(const ConvNdExtents& e) {
 ConvNdOp::ConvNdOp(ConvNdExtents extents) : extents_(std::move(extents)) {
   const ConvNdExtents& e = extents_;
   Check(e);
-  CheckExtents(kName, src_shape());
-  CheckExtents(kName, weights_shape());
-  CheckExtents(kName, dst_shape());
-  CheckWork(kName, {dst_shape().elements(), e.c / e.groups, Taps(e.axes)});
+  CheckExtents(kConvNdName, src_shape());
+  CheckExtents(kConvNdName, weights_shape());
+  CheckExtents(kConvNdName, dst_shape());
+  CheckWork(kConvNdName, {dst_shape().elements(), e.c / e.groups, Taps(e.axes)});
   unread_ = src_shape().elements() - e.n * e.c * ProductOf(e.axes, [](const SpatialAxis& axis) {
                                        return axis.ElementsReadBy(axis.outputs());
                                      });
@@ -162,7 +162,7 @@ std::shared_ptr<const Op> ParseConvNd(const ProblemWord& word) {
   return std::make_shared<ConvNdOp>(std::move(e));
 }
 
-const ProblemRegistration kProblem("conv_nd", ParseConvNd);
+const ProblemRegistration kConvNdProblem("conv_nd", ParseConvNd);
 
 }  // namespace
 

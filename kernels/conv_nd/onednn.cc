@@ -37,7 +37,7 @@ KernelOrRefusal MakeConvNd(const KernelRequest& request, const ConvNdOp& op) {
   });
 }
 
-const KernelRegistration kOneDnn("conv_nd", "onednn", MakeConvNd);
+const KernelRegistration kConvNdOneDnn("conv_nd", "onednn", MakeConvNd);
 
 }  // namespace
 

@@ -30,9 +30,9 @@ double ConvNdElement(const Op& op, Pass pass, const Values& inputs, Arg /*result
                                  inputs, index);
 }
 
-const KernelRegistration kReference("conv_nd", "reference",
-                                    MakeReference<ConvNdOp, ConvNdReference>);
-const ElementRegistration kElement("conv_nd", ConvNdElement);
+const KernelRegistration kConvNdReference("conv_nd", "reference",
+                                          MakeReference<ConvNdOp, ConvNdReference>);
+const ElementRegistration kConvNdElement("conv_nd", ConvNdElement);
 
 }  // namespace
 

@@ -67,7 +67,7 @@ std::shared_ptr<const Op> ParseConvTranspose(const ProblemWord& word) {
   return std::make_shared<ConvTransposeOp>(dynamic_cast<const ConvNdOp&>(*convolution).extents());
 }
 
-const ProblemRegistration kProblem("conv_transpose", ParseConvTranspose);
+const ProblemRegistration kConvTransposeProblem("conv_transpose", ParseConvTranspose);
 
 }  // namespace
 

@@ -7,7 +7,7 @@ namespace topdnn {
 namespace {
 
 // The windows are over dst, and src has an element for each.
-ConvTriple TripleOf(Pass pass) {
+ConvTriple TransposeTripleOf(Pass pass) {
   switch (pass) {
     case Pass::kBackwardData:
       return {Arg::kDiffDst, Arg::kWeights, Arg::kDiffSrc, Arg::kDiffSrc};
@@ -23,18 +23,18 @@ template <typename T>
 class ConvTransposeReference : public ConvByDefinition<T> {
  public:
   ConvTransposeReference(const KernelRequest& request, const ConvTransposeOp& op)
-      : ConvByDefinition<T>(request, op.extents(), TripleOf(request.execution.pass)) {}
+      : ConvByDefinition<T>(request, op.extents(), TransposeTripleOf(request.execution.pass)) {}
 };
 
 double ConvTransposeElement(const Op& op, Pass pass, const Values& inputs, Arg /*result*/,
                             std::int64_t index) {
-  return ConvElementByDefinition(dynamic_cast<const ConvTransposeOp&>(op).extents(), TripleOf(pass),
-                                 inputs, index);
+  return ConvElementByDefinition(dynamic_cast<const ConvTransposeOp&>(op).extents(),
+                                 TransposeTripleOf(pass), inputs, index);
 }
 
-const KernelRegistration kReference("conv_transpose", "reference",
-                                    MakeReference<ConvTransposeOp, ConvTransposeReference>);
-const ElementRegistration kElement("conv_transpose", ConvTransposeElement);
+const KernelRegistration kConvTransposeReference(
+    "conv_transpose", "reference", MakeReference<ConvTransposeOp, ConvTransposeReference>);
+const ElementRegistration kConvTransposeElement("conv_transpose", ConvTransposeElement);
 
 }  // namespace
 

@@ -69,7 +69,7 @@ std::shared_ptr<const Op> ParseDropout(const ProblemWord& word) {
                                      static_cast<std::uint32_t>(seed), word.Flag("rows"));
 }
 
-const ProblemRegistration kProblem("dropout", ParseDropout);
+const ProblemRegistration kDropoutProblem("dropout", ParseDropout);
 
 }  // namespace
 

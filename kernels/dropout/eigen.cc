@@ -28,8 +28,8 @@ KernelOrRefusal MakeEigenDropout(const eigen::Functions& functions, KernelReques
       request, [&functions, threads = request.threads] { return OnPool(functions, threads); });
 }
 
-const eigen::Registration kEigen("dropout", MakeEigenDropout);
-const FidelityDeclaration kEigenFidelity(
+const eigen::Registration kDropoutEigen("dropout", MakeEigenDropout);
+const FidelityDeclaration kDropoutEigenFidelity(
     {"dropout", "eigen", Fidelity::kOurs,
      "one loop draws, compares and multiplies on Eigen's pool, in our order of Philox's numbers; "
      "TensorFlow composes it of RandomUniform, GreaterEqual, Cast and two products",

@@ -56,8 +56,8 @@ class DropoutReference : public ReferenceKernel {
   const double scale_;
 };
 
-const KernelRegistration kReference("dropout", "reference",
-                                    MakeReference<DropoutOp, DropoutReference>);
+const KernelRegistration kDropoutReference("dropout", "reference",
+                                           MakeReference<DropoutOp, DropoutReference>);
 
 }  // namespace
 

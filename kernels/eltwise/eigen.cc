@@ -94,7 +94,7 @@ KernelOrRefusal MakeEigenBinary(const eigen::Functions& functions, KernelRequest
 const eigen::Registration kEigenAdd("add", MakeEigenAdd);
 const eigen::Registration kEigenBinary("binary", MakeEigenBinary);
 const eigen::Registration kEigenUnary("unary", eigen::MakeRange<UnaryLoop>);
-const FidelityDeclaration kEigenFidelity[] = {
+const FidelityDeclaration kEltwiseEigenFidelity[] = {
     FidelityDeclaration({"add", "eigen", Fidelity::kSame,
                          "as AddN: two to nine sources in the first expression, then eight at a "
                          "time; a fused ReLU is ours",

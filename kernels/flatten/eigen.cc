@@ -26,8 +26,8 @@ KernelOrRefusal MakeEigenFlatten(const eigen::Functions& functions, KernelReques
                             permutation);
 }
 
-const eigen::Registration kEigen("flatten", MakeEigenFlatten);
-const FidelityDeclaration kEigenFidelity(
+const eigen::Registration kFlattenEigen("flatten", MakeEigenFlatten);
+const FidelityDeclaration kFlattenEigenFidelity(
     {"flatten", "eigen", Fidelity::kOurs,
      "a shuffle, because the layout changes; TensorFlow's result shares the memory of its source",
      "reshape_op.h"});

@@ -52,7 +52,7 @@ std::shared_ptr<const Op> ParseFlatten(const ProblemWord& word) {
   return std::make_shared<FlattenOp>(src, Shape(word.WholeNumbers("to")));
 }
 
-const ProblemRegistration kProblem("flatten", ParseFlatten);
+const ProblemRegistration kFlattenProblem("flatten", ParseFlatten);
 
 }  // namespace
 

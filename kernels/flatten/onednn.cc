@@ -35,7 +35,7 @@ KernelOrRefusal MakeOneDnnFlatten(const KernelRequest& request, const FlattenOp&
   });
 }
 
-const KernelRegistration kOneDnn("flatten", "onednn", MakeOneDnnFlatten);
+const KernelRegistration kFlattenOneDnn("flatten", "onednn", MakeOneDnnFlatten);
 
 }  // namespace
 

@@ -27,8 +27,8 @@ class FlattenReference : public ReferenceKernel {
   const Arg from_, to_;
 };
 
-const KernelRegistration kReference("flatten", "reference",
-                                    MakeReference<FlattenOp, FlattenReference>);
+const KernelRegistration kFlattenReference("flatten", "reference",
+                                           MakeReference<FlattenOp, FlattenReference>);
 
 }  // namespace
 

@@ -53,7 +53,7 @@ std::shared_ptr<const Op> ParseGather(const ProblemWord& word) {
                                     word.Flag("constant"));
 }
 
-const ProblemRegistration kProblem("gather", ParseGather);
+const ProblemRegistration kGatherProblem("gather", ParseGather);
 
 }  // namespace
 

@@ -37,8 +37,8 @@ class GatherReference : public ReferenceKernel {
   const GatherOp op_;
 };
 
-const KernelRegistration kReference("gather", "reference",
-                                    MakeReference<GatherOp, GatherReference>);
+const KernelRegistration kGatherReference("gather", "reference",
+                                          MakeReference<GatherOp, GatherReference>);
 
 }  // namespace
 

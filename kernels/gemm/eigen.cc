@@ -45,8 +45,8 @@ KernelOrRefusal MakeEigenGemm(const eigen::Functions& functions, KernelRequest& 
   return eigen::Make<GemmEigen, GemmOp>(functions, request);
 }
 
-const eigen::Registration kEigen("gemm", MakeEigenGemm);
-const FidelityDeclaration kEigenFidelity(
+const eigen::Registration kGemmEigen("gemm", MakeEigenGemm);
+const FidelityDeclaration kGemmEigenFidelity(
     {"gemm", "eigen", Fidelity::kSame,
      "a contraction; `eigen-sgemm` copies the blocks that TensorFlow copies, but never transposes "
      "them (eigen_contraction_kernel.h)",

@@ -116,7 +116,7 @@ std::shared_ptr<const Op> ParseGemm(const ProblemWord& word) {
   return std::make_shared<GemmOp>(e);
 }
 
-const ProblemRegistration kProblem("gemm", ParseGemm);
+const ProblemRegistration kGemmProblem("gemm", ParseGemm);
 
 }  // namespace
 

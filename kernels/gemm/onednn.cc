@@ -55,7 +55,7 @@ KernelOrRefusal MakeOneDnnGemm(const KernelRequest& request) {
   return onednn::Offer(request, [&] { return MakeProduct(request, request.OpAs<GemmOp>()); });
 }
 
-const KernelRegistration kOneDnn("gemm", "onednn", MakeOneDnnGemm);
+const KernelRegistration kGemmOneDnn("gemm", "onednn", MakeOneDnnGemm);
 
 }  // namespace
 

@@ -33,9 +33,9 @@ class GemmOpenBlas : public openblas::OpenBlasKernel {
   const float beta_;
 };
 
-const KernelRegistration kOpenBlas("gemm", "openblas", openblas::Make<GemmOp, GemmOpenBlas>);
-const FidelityDeclaration kOpenBlasFidelity({"gemm", "openblas", Fidelity::kSame,
-                                             "one call of sgemm", "util/math_functions.cpp"});
+const KernelRegistration kGemmOpenBlas("gemm", "openblas", openblas::Make<GemmOp, GemmOpenBlas>);
+const FidelityDeclaration kGemmOpenBlasFidelity({"gemm", "openblas", Fidelity::kSame,
+                                                 "one call of sgemm", "util/math_functions.cpp"});
 
 }  // namespace
 

@@ -69,8 +69,8 @@ double GemmElement(const Op& any, Pass pass, const Values& operands, Arg /*resul
                 before == operands.end() ? 0 : before->second[static_cast<std::size_t>(index)]);
 }
 
-const KernelRegistration kReference("gemm", "reference", MakeReference<GemmOp, GemmReference>);
-const ElementRegistration kElement("gemm", GemmElement);
+const KernelRegistration kGemmReference("gemm", "reference", MakeReference<GemmOp, GemmReference>);
+const ElementRegistration kGemmElement("gemm", GemmElement);
 
 }  // namespace
 

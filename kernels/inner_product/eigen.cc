@@ -110,8 +110,8 @@ KernelOrRefusal MakeEigenInnerProduct(const eigen::Functions& functions, KernelR
       "eigen needs src row-major or NHWC, and weights with their inputs in the same order"};
 }
 
-const eigen::Registration kEigen("inner_product", MakeEigenInnerProduct);
-const FidelityDeclaration kEigenFidelity(
+const eigen::Registration kInnerProductEigen("inner_product", MakeEigenInnerProduct);
+const FidelityDeclaration kInnerProductEigenFidelity(
     {"inner_product", "eigen", Fidelity::kSame,
      "a contraction, with the bias in its output kernel; the bias gradient as in bias_op.cc",
      "matmul_op.cc"});

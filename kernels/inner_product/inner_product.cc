@@ -128,7 +128,7 @@ std::shared_ptr<const Op> ParseInnerProduct(const ProblemWord& word) {
       InnerProductEpilogue{word.Flag("bias"), word.Flag("relu"), word.NumberOr("bound", 0.0F)});
 }
 
-const ProblemRegistration kProblem("inner_product", ParseInnerProduct);
+const ProblemRegistration kInnerProductProblem("inner_product", ParseInnerProduct);
 
 }  // namespace
 

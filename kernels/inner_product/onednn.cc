@@ -59,7 +59,7 @@ KernelOrRefusal MakeOneDnnInnerProduct(const KernelRequest& request, const Inner
   return onednn::OfferPass(request, op, MakeForward, MakeBackwardData, MakeBackwardWeights);
 }
 
-const KernelRegistration kOneDnn("inner_product", "onednn", MakeOneDnnInnerProduct);
+const KernelRegistration kInnerProductOneDnn("inner_product", "onednn", MakeOneDnnInnerProduct);
 
 }  // namespace
 

@@ -66,10 +66,12 @@ KernelOrRefusal MakeOpenBlasInnerProduct(const KernelRequest& request) {
   return openblas::Make<InnerProductOp, InnerProductOpenBlas>(request);
 }
 
-const KernelRegistration kOpenBlas("inner_product", "openblas", MakeOpenBlasInnerProduct);
-const FidelityDeclaration kOpenBlasFidelity({"inner_product", "openblas", Fidelity::kSame,
-                                             "sgemm, and the bias by sgemm and sgemv",
-                                             "layers/inner_product_layer.cpp"});
+const KernelRegistration kInnerProductOpenBlas("inner_product", "openblas",
+                                               MakeOpenBlasInnerProduct);
+const FidelityDeclaration kInnerProductOpenBlasFidelity({"inner_product", "openblas",
+                                                         Fidelity::kSame,
+                                                         "sgemm, and the bias by sgemm and sgemv",
+                                                         "layers/inner_product_layer.cpp"});
 
 }  // namespace
 

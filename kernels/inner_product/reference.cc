@@ -85,9 +85,9 @@ class InnerProductReference : public ReferenceKernel {
   const InnerProductOp op_;
 };
 
-const KernelRegistration kReference("inner_product", "reference",
-                                    MakeReference<InnerProductOp, InnerProductReference>);
-const ElementRegistration kElement("inner_product", InnerProductElement);
+const KernelRegistration kInnerProductReference(
+    "inner_product", "reference", MakeReference<InnerProductOp, InnerProductReference>);
+const ElementRegistration kInnerProductElement("inner_product", InnerProductElement);
 
 }  // namespace
 

@@ -261,7 +261,8 @@ std::shared_ptr<const Op> ParseInterpolate(const ProblemWord& word) {
                                          word.Numbers("scale"), settings);
 }
 
-const ProblemRegistration kProblem("interpolate", ParseInterpolate, {"nearest", "linear", "cubic"});
+const ProblemRegistration kInterpolateProblem("interpolate", ParseInterpolate,
+                                              {"nearest", "linear", "cubic"});
 
 }  // namespace
 

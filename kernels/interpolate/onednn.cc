@@ -58,7 +58,7 @@ KernelOrRefusal MakeInterpolate(const KernelRequest& request, const InterpolateO
   });
 }
 
-const KernelRegistration kOneDnn("interpolate", "onednn", MakeInterpolate);
+const KernelRegistration kInterpolateOneDnn("interpolate", "onednn", MakeInterpolate);
 
 }  // namespace
 

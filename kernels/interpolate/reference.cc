@@ -52,8 +52,8 @@ class InterpolateReference : public ReferenceKernel {
   std::vector<AxisWeights> axes_;
 };
 
-const KernelRegistration kReference("interpolate", "reference",
-                                    MakeReference<InterpolateOp, InterpolateReference>);
+const KernelRegistration kInterpolateReference("interpolate", "reference",
+                                               MakeReference<InterpolateOp, InterpolateReference>);
 
 }  // namespace
 

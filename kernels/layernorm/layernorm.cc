@@ -98,7 +98,7 @@ std::shared_ptr<const Op> ParseLayerNorm(const ProblemWord& word) {
                                        word.NumberOr("eps", LayerNormOp::kDefaultEpsilon));
 }
 
-const ProblemRegistration kProblem("layernorm", ParseLayerNorm);
+const ProblemRegistration kLayerNormProblem("layernorm", ParseLayerNorm);
 
 }  // namespace
 

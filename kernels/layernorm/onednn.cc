@@ -10,8 +10,8 @@ namespace topdnn {
 
 namespace {
 
-using Forward = dnnl::layer_normalization_forward;
-using Backward = dnnl::layer_normalization_backward;
+using LayerNormForward = dnnl::layer_normalization_forward;
+using LayerNormBackward = dnnl::layer_normalization_backward;
 using Flags = dnnl::normalization_flags;
 
 Flags ScaleAndShift() { return Flags::use_scale | Flags::use_shift; }
@@ -28,9 +28,9 @@ LayerNormDescs DescsOf(const LayerNormOp& op, DataType type) {
           Layout::ChannelsLast(op.shape().rank())};
 }
 
-Forward::primitive_desc ForwardDesc(const LayerNormOp& op, const LayerNormDescs& descs,
-                                    bool training) {
-  return onednn::Describe<Forward>(
+LayerNormForward::primitive_desc ForwardDesc(const LayerNormOp& op, const LayerNormDescs& descs,
+                                             bool training) {
+  return onednn::Describe<LayerNormForward>(
       onednn::Attributes(),
       training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, descs.rows,
       descs.rows, descs.statistics, op.epsilon(), ScaleAndShift());
@@ -49,12 +49,12 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const LayerNor
     operands.push_back({Arg::kMean, Direction::kOut, DNNL_ARG_MEAN, descs.statistics});
     operands.push_back({Arg::kVariance, Direction::kOut, DNNL_ARG_VARIANCE, descs.statistics});
   }
-  return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
+  return onednn::MakePrimitiveKernel<LayerNormForward>(request, pd, std::move(operands));
 }
 
 std::unique_ptr<Kernel> MakeBackward(const KernelRequest& request, const LayerNormOp& op) {
   const LayerNormDescs descs = DescsOf(op, request.execution.type);
-  const auto pd = onednn::DescribeBackward<Backward>(
+  const auto pd = onednn::DescribeBackward<LayerNormBackward>(
       onednn::Attributes(), ForwardDesc(op, descs, true), dnnl::prop_kind::backward, descs.rows,
       descs.rows, descs.rows, descs.statistics, op.epsilon(), ScaleAndShift());
   std::vector<onednn::PrimitiveOperand> operands = {
@@ -70,7 +70,7 @@ std::unique_ptr<Kernel> MakeBackward(const KernelRequest& request, const LayerNo
   if (onednn::kBackwardNeedsShift) {
     operands.push_back({Arg::kScale, Direction::kIn, DNNL_ARG_SHIFT, descs.channel});
   }
-  return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
+  return onednn::MakePrimitiveKernel<LayerNormBackward>(request, pd, std::move(operands));
 }
 
 KernelOrRefusal MakeOneDnnLayerNorm(const KernelRequest& request, const LayerNormOp& op) {
@@ -88,7 +88,7 @@ KernelOrRefusal MakeOneDnnLayerNorm(const KernelRequest& request, const LayerNor
   });
 }
 
-const KernelRegistration kOneDnn("layernorm", "onednn", MakeOneDnnLayerNorm);
+const KernelRegistration kLayerNormOneDnn("layernorm", "onednn", MakeOneDnnLayerNorm);
 
 }  // namespace
 

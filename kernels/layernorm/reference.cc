@@ -92,8 +92,8 @@ class LayerNormReference : public ReferenceKernel {
   const double epsilon_;
 };
 
-const KernelRegistration kReference("layernorm", "reference",
-                                    MakeReference<LayerNormOp, LayerNormReference>);
+const KernelRegistration kLayerNormReference("layernorm", "reference",
+                                             MakeReference<LayerNormOp, LayerNormReference>);
 
 }  // namespace
 

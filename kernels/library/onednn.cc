@@ -16,7 +16,7 @@ namespace {
 
 using DnnlType = dnnl::memory::data_type;
 
-constexpr std::array<std::pair<DataType, DnnlType>, 6> kTypes = {{
+constexpr std::array<std::pair<DataType, DnnlType>, 6> kDnnlTypes = {{
     {DataType::kF32, DnnlType::f32},
     {DataType::kBF16, DnnlType::bf16},
     {DataType::kF16, DnnlType::f16},
@@ -104,14 +104,14 @@ dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg, const Layout& d
 }
 
 dnnl::memory::data_type ToDnnlType(DataType type) {
-  for (const auto& [data_type, dnnl_type] : kTypes) {
+  for (const auto& [data_type, dnnl_type] : kDnnlTypes) {
     if (data_type == type) return dnnl_type;
   }
   throw dnnl::error(dnnl_unimplemented, "no such element type");
 }
 
 DataType ToDataType(dnnl::memory::data_type type) {
-  for (const auto& [data_type, dnnl_type] : kTypes) {
+  for (const auto& [data_type, dnnl_type] : kDnnlTypes) {
     if (dnnl_type == type) return data_type;
   }
   throw dnnl::error(dnnl_unimplemented, "no such element type");

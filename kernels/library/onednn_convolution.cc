@@ -4,7 +4,7 @@ namespace topdnn::onednn {
 
 namespace {
 
-using Forward = dnnl::convolution_forward;
+using ConvolutionForward = dnnl::convolution_forward;
 
 struct Geometry {
   explicit Geometry(const std::vector<SpatialAxis>& axes) {
@@ -28,14 +28,15 @@ dnnl::memory::desc WeightsDesc(const KernelRequest& request, Arg arg, const Shap
 // The forward descriptor that a backward one needs as a hint: the same geometry, free layouts. Its
 // weights have the type of src. oneDNN has no forward pass with src in bf16 and weights in f32, the
 // type of diff_weights.
-Forward::primitive_desc Hint(const KernelRequest& request, const Convolution& convolution,
-                             const Geometry& g) {
+ConvolutionForward::primitive_desc Hint(const KernelRequest& request,
+                                        const Convolution& convolution, const Geometry& g) {
   const auto any = [&](const Shape& shape) {
     return ToMemoryDesc({shape, request.execution.type, Layout::Any()});
   };
-  return Describe<Forward>(Attributes(), dnnl::prop_kind::forward_training, convolution.algorithm,
-                           any(convolution.src), any(convolution.weights), any(convolution.dst),
-                           g.strides, g.dilates, g.pad_before, g.pad_after);
+  return Describe<ConvolutionForward>(Attributes(), dnnl::prop_kind::forward_training,
+                                      convolution.algorithm, any(convolution.src),
+                                      any(convolution.weights), any(convolution.dst), g.strides,
+                                      g.dilates, g.pad_before, g.pad_after);
 }
 
 }  // namespace
@@ -67,11 +68,11 @@ std::unique_ptr<Kernel> MakeConvolution(const KernelRequest& request,
     case Pass::kForward:
       break;
   }
-  const auto pd =
-      Describe<Forward>(convolution.attributes, ForwardKind(request), algorithm, desc(Arg::kSrc),
-                        weights(Arg::kWeights), desc(Arg::kBias), desc(Arg::kDst), g.strides,
-                        g.dilates, g.pad_before, g.pad_after);
-  return MakePrimitiveKernel<Forward>(request, pd);
+  const auto pd = Describe<ConvolutionForward>(convolution.attributes, ForwardKind(request),
+                                               algorithm, desc(Arg::kSrc), weights(Arg::kWeights),
+                                               desc(Arg::kBias), desc(Arg::kDst), g.strides,
+                                               g.dilates, g.pad_before, g.pad_after);
+  return MakePrimitiveKernel<ConvolutionForward>(request, pd);
 }
 
 }  // namespace topdnn::onednn

@@ -338,8 +338,8 @@ KernelOrRefusal MakeReferenceLogged(const KernelRequest& request) {
   return onednn::Offer(request, [&] { return Builder(request, /*reference=*/true).Make(); });
 }
 
-const KernelRegistration kOneDnn("primitive", "onednn", MakeOneDnnLogged);
-const KernelRegistration kReference("primitive", "reference", MakeReferenceLogged);
+const KernelRegistration kLoggedOneDnn("primitive", "onednn", MakeOneDnnLogged);
+const KernelRegistration kLoggedReference("primitive", "reference", MakeReferenceLogged);
 
 }  // namespace
 

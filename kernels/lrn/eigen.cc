@@ -75,8 +75,8 @@ KernelOrRefusal MakeEigenLrn(const eigen::Functions& functions, KernelRequest& r
   return eigen::Make<LrnEigen, LrnOp>(functions, request);
 }
 
-const eigen::Registration kEigen("lrn", MakeEigenLrn, {eigen::kRows});
-const FidelityDeclaration kEigenFidelity(
+const eigen::Registration kLrnEigen("lrn", MakeEigenLrn, {eigen::kRows});
+const FidelityDeclaration kLrnEigenFidelity(
     {"lrn", "eigen", Fidelity::kSame,
      "the squares times a band matrix; the gradient computes each scale again; `eigen-rows`, "
      "windows of rows, is ours, and so is forward above 384 channels with a beta of 0.5 or 1, "

@@ -98,7 +98,7 @@ std::shared_ptr<const Op> ParseLrn(const ProblemWord& word) {
   return std::make_shared<LrnOp>(word.shape(), settings);
 }
 
-const ProblemRegistration kProblem("lrn", ParseLrn);
+const ProblemRegistration kLrnProblem("lrn", ParseLrn);
 
 }  // namespace
 

@@ -11,34 +11,34 @@ namespace topdnn {
 
 namespace {
 
-using Forward = dnnl::lrn_forward;
-using Backward = dnnl::lrn_backward;
+using LrnForward = dnnl::lrn_forward;
+using LrnBackward = dnnl::lrn_backward;
 
 constexpr auto kAcross = dnnl::algorithm::lrn_across_channels;
 
-Forward::primitive_desc ForwardDesc(const KernelRequest& request, const LrnSettings& s,
-                                    const dnnl::memory::desc& data) {
-  return onednn::Describe<Forward>(onednn::Attributes(), onednn::ForwardKind(request), kAcross,
-                                   data, data, s.size, s.alpha, s.beta, s.k);
+LrnForward::primitive_desc ForwardDesc(const KernelRequest& request, const LrnSettings& s,
+                                       const dnnl::memory::desc& data) {
+  return onednn::Describe<LrnForward>(onednn::Attributes(), onednn::ForwardKind(request), kAcross,
+                                      data, data, s.size, s.alpha, s.beta, s.k);
 }
 
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const LrnSettings& settings,
                                     const dnnl::memory::desc& data) {
-  const Forward::primitive_desc pd = ForwardDesc(request, settings, data);
+  const LrnForward::primitive_desc pd = ForwardDesc(request, settings, data);
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
       {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}};
   if (request.execution.training) {
     operands.push_back(onednn::WrittenWorkspace(pd.workspace_desc()));
   }
-  return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
+  return onednn::MakePrimitiveKernel<LrnForward>(request, pd, std::move(operands));
 }
 
 KernelOrRefusal MakeBackward(const KernelRequest& request, const LrnSettings& s,
                              const dnnl::memory::desc& data) {
-  const auto pd =
-      onednn::DescribeBackward<Backward>(onednn::Attributes(), ForwardDesc(request, s, data),
-                                         kAcross, data, data, data, s.size, s.alpha, s.beta, s.k);
+  const auto pd = onednn::DescribeBackward<LrnBackward>(
+      onednn::Attributes(), ForwardDesc(request, s, data), kAcross, data, data, data, s.size,
+      s.alpha, s.beta, s.k);
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, data},
       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
@@ -46,7 +46,7 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const LrnSettings& s,
   if (auto why = onednn::ReadWorkspace(request, pd.workspace_desc(), operands)) {
     return *std::move(why);
   }
-  return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
+  return onednn::MakePrimitiveKernel<LrnBackward>(request, pd, std::move(operands));
 }
 
 // oneDNN 2.6.3's backward code for channels-last images is wrong in some cases: seen on AVX-512 in
@@ -81,7 +81,7 @@ KernelOrRefusal MakeOneDnnLrn(const KernelRequest& request, const LrnOp& op) {
   });
 }
 
-const KernelRegistration kOneDnn("lrn", "onednn", MakeOneDnnLrn);
+const KernelRegistration kLrnOneDnn("lrn", "onednn", MakeOneDnnLrn);
 
 }  // namespace
 

@@ -83,7 +83,7 @@ class LrnReference : public ReferenceKernel {
   const double beta_, k_;
 };
 
-const KernelRegistration kReference("lrn", "reference", MakeReference<LrnOp, LrnReference>);
+const KernelRegistration kLrnReference("lrn", "reference", MakeReference<LrnOp, LrnReference>);
 
 }  // namespace
 

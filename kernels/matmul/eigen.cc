@@ -36,8 +36,8 @@ KernelOrRefusal MakeEigenMatMul(const eigen::Functions& functions, KernelRequest
   return eigen::Make<MatMulEigen, MatMulOp>(functions, request);
 }
 
-const eigen::Registration kEigen("matmul", MakeEigenMatMul);
-const FidelityDeclaration kEigenFidelity(
+const eigen::Registration kMatMulEigen("matmul", MakeEigenMatMul);
+const FidelityDeclaration kMatMulEigenFidelity(
     {"matmul", "eigen", Fidelity::kOurs,
      "a contraction for each matrix; TensorFlow does so for one matrix or large ones; otherwise "
      "its threads share the matrices and multiply each alone",

@@ -103,7 +103,7 @@ std::shared_ptr<const Op> ParseMatMul(const ProblemWord& word) {
   return std::make_shared<MatMulOp>(word.shape(), std::move(second), constant);
 }
 
-const ProblemRegistration kProblem("matmul", ParseMatMul);
+const ProblemRegistration kMatMulProblem("matmul", ParseMatMul);
 
 }  // namespace
 

@@ -29,7 +29,7 @@ KernelOrRefusal MakeOneDnnMatMul(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kOneDnn("matmul", "onednn", MakeOneDnnMatMul);
+const KernelRegistration kMatMulOneDnn("matmul", "onednn", MakeOneDnnMatMul);
 
 }  // namespace
 

@@ -28,8 +28,9 @@ class MatMulOpenBlas : public openblas::OpenBlasKernel {
   const MatMulOp op_;
 };
 
-const KernelRegistration kOpenBlas("matmul", "openblas", openblas::Make<MatMulOp, MatMulOpenBlas>);
-const FidelityDeclaration kOpenBlasFidelity(
+const KernelRegistration kMatMulOpenBlas("matmul", "openblas",
+                                         openblas::Make<MatMulOp, MatMulOpenBlas>);
+const FidelityDeclaration kMatMulOpenBlasFidelity(
     {"matmul", "openblas", Fidelity::kOurs,
      "a call of sgemm for each matrix; Caffe has no such operation"});
 

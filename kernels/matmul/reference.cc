@@ -49,9 +49,9 @@ class MatMulReference : public ReferenceKernel {
   const MatMulOp op_;
 };
 
-const KernelRegistration kReference("matmul", "reference",
-                                    MakeReference<MatMulOp, MatMulReference>);
-const ElementRegistration kElement("matmul", MatMulElement);
+const KernelRegistration kMatMulReference("matmul", "reference",
+                                          MakeReference<MatMulOp, MatMulReference>);
+const ElementRegistration kMatMulElement("matmul", MatMulElement);
 
 }  // namespace
 

@@ -8,16 +8,16 @@ namespace topdnn {
 
 namespace {
 
-constinit Registrations<std::string, ElementFunction> functions("element function");
+constinit Registrations<std::string, ElementFunction> element_functions("element function");
 
 }  // namespace
 
 ElementRegistration::ElementRegistration(std::string_view kind, ElementFunction function) {
-  functions.Add(std::string(kind), function);
+  element_functions.Add(std::string(kind), function);
 }
 
 ElementFunction FindElement(std::string_view kind) {
-  const ElementFunction* function = functions.Find(kind);
+  const ElementFunction* function = element_functions.Find(kind);
   return function == nullptr ? nullptr : *function;
 }
 

@@ -8,7 +8,7 @@
 //
 // An operation's file registers its parser, which reads the fields from a ProblemWord:
 //
-//   const ProblemRegistration kProblem("gemm", ParseGemm);
+//   const ProblemRegistration kGemmProblem("gemm", ParseGemm);
 
 #ifndef TOPDNN_KERNELS_OP_PROBLEM_H_
 #define TOPDNN_KERNELS_OP_PROBLEM_H_

@@ -141,8 +141,8 @@ KernelOrRefusal MakeEigenPool(const eigen::Functions& functions, KernelRequest& 
   return eigen::Make<PoolEigen, PoolOp>(functions, request);
 }
 
-const eigen::Registration kEigen("pool", MakeEigenPool, {eigen::kRows});
-const FidelityDeclaration kEigenFidelity[] = {
+const eigen::Registration kPoolEigen("pool", MakeEigenPool, {eigen::kRows});
+const FidelityDeclaration kPoolEigenFidelity[] = {
     FidelityDeclaration(
         {"pool",
          "eigen",

@@ -11,8 +11,8 @@ namespace topdnn {
 
 namespace {
 
-using Forward = dnnl::pooling_forward;
-using Backward = dnnl::pooling_backward;
+using PoolForward = dnnl::pooling_forward;
+using PoolBackward = dnnl::pooling_backward;
 
 dnnl::algorithm AlgorithmOf(PoolAlgorithm algorithm) {
   switch (algorithm) {
@@ -33,8 +33,8 @@ std::int64_t PadAfter(std::int64_t input, std::int64_t outputs, std::int64_t ker
   return std::max(pad_after, (outputs - 1) * stride + kernel - input - pad_before);
 }
 
-struct Geometry {
-  explicit Geometry(const PoolExtents& e)
+struct PoolGeometry {
+  explicit PoolGeometry(const PoolExtents& e)
       : strides{e.stride_h, e.stride_w},
         kernel{e.r, e.s},
         pad_before{e.pad_top, e.pad_left},
@@ -45,11 +45,13 @@ struct Geometry {
   dnnl::memory::dims dilation = {0, 0};  // zeros between the elements of a window
 };
 
-Forward::primitive_desc ForwardDesc(const PoolOp& op, dnnl::prop_kind prop,
-                                    const dnnl::memory::desc& src, const dnnl::memory::desc& dst) {
-  const Geometry g(op.extents());
-  return onednn::Describe<Forward>(onednn::Attributes(), prop, AlgorithmOf(op.algorithm()), src,
-                                   dst, g.strides, g.kernel, g.dilation, g.pad_before, g.pad_after);
+PoolForward::primitive_desc ForwardDesc(const PoolOp& op, dnnl::prop_kind prop,
+                                        const dnnl::memory::desc& src,
+                                        const dnnl::memory::desc& dst) {
+  const PoolGeometry g(op.extents());
+  return onednn::Describe<PoolForward>(onednn::Attributes(), prop, AlgorithmOf(op.algorithm()), src,
+                                       dst, g.strides, g.kernel, g.dilation, g.pad_before,
+                                       g.pad_after);
 }
 
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const PoolOp& op) {
@@ -64,17 +66,17 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const PoolOp& 
   if (workspace) {
     operands.push_back({Arg::kWorkspace, Direction::kOut, DNNL_ARG_WORKSPACE, pd.workspace_desc()});
   }
-  return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
+  return onednn::MakePrimitiveKernel<PoolForward>(request, pd, std::move(operands));
 }
 
 KernelOrRefusal MakeBackward(const KernelRequest& request, const PoolOp& op) {
   const Layout layout = FirstSettledLayout(request, 4);
   const dnnl::memory::desc diff_src = onednn::DescOf(request, Arg::kDiffSrc, layout);
   const dnnl::memory::desc diff_dst = onednn::DescOf(request, Arg::kDiffDst, layout);
-  const Geometry g(op.extents());
+  const PoolGeometry g(op.extents());
   // The gradients have the same descriptors as the tensors that they are gradients of, so they also
   // describe the hint.
-  const auto pd = onednn::DescribeBackward<Backward>(
+  const auto pd = onednn::DescribeBackward<PoolBackward>(
       onednn::Attributes(), ForwardDesc(op, dnnl::prop_kind::forward_training, diff_src, diff_dst),
       AlgorithmOf(op.algorithm()), diff_src, diff_dst, g.strides, g.kernel, g.dilation,
       g.pad_before, g.pad_after);
@@ -90,12 +92,12 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const PoolOp& op) {
     }
     operands.push_back({Arg::kWorkspace, Direction::kIn, DNNL_ARG_WORKSPACE, pd.workspace_desc()});
   }
-  return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
+  return onednn::MakePrimitiveKernel<PoolBackward>(request, pd, std::move(operands));
 }
 
 // Whether a window reaches beyond the padding. oneDNN would count that part as padding.
 bool Overhangs(const PoolExtents& e) {
-  const Geometry g(e);
+  const PoolGeometry g(e);
   return g.pad_after[0] > e.pad_bottom || g.pad_after[1] > e.pad_right;
 }
 
@@ -109,7 +111,7 @@ KernelOrRefusal MakeOneDnnPool(const KernelRequest& request, const PoolOp& op) {
   });
 }
 
-const KernelRegistration kOneDnn("pool", "onednn", MakeOneDnnPool);
+const KernelRegistration kPoolOneDnn("pool", "onednn", MakeOneDnnPool);
 
 }  // namespace
 

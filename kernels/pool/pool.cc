@@ -15,8 +15,7 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kAlgorithmNames = {"max", "average",
-                                                             "average_of_padding"};
+constexpr std::array<std::string_view, 3> kPoolNames = {"max", "average", "average_of_padding"};
 
 std::int64_t OutputExtentOf(const PoolExtents& e, std::int64_t input, std::int64_t kernel,
                             std::int64_t stride, std::int64_t pad_before, std::int64_t pad_after) {
@@ -53,7 +52,7 @@ void Check(const PoolExtents& e) {
 }  // namespace
 
 std::string_view NameOf(PoolAlgorithm algorithm) {
-  return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
+  return kPoolNames[static_cast<std::size_t>(algorithm)];
 }
 
 std::int64_t PoolExtents::oh() const {
@@ -156,7 +155,7 @@ std::shared_ptr<const Op> ParsePool(const ProblemWord& word) {
   return std::make_shared<PoolOp>(algorithm, e);
 }
 
-const ProblemRegistration kProblem("pool", ParsePool, {"max", "average", "average_of_padding"});
+const ProblemRegistration kPoolProblem("pool", ParsePool, {"max", "average", "average_of_padding"});
 
 }  // namespace
 

@@ -145,7 +145,7 @@ class PoolReference : public ReferenceKernel {
   const std::int64_t oh_ = e_.oh(), ow_ = e_.ow();
 };
 
-const KernelRegistration kReference("pool", "reference", MakeReference<PoolOp, PoolReference>);
+const KernelRegistration kPoolReference("pool", "reference", MakeReference<PoolOp, PoolReference>);
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace topdnn {
 
 namespace {
 
-using Forward = dnnl::pooling_forward;
+using PoolNdForward = dnnl::pooling_forward;
 
 dnnl::algorithm AlgorithmOf(PoolNdAlgorithm algorithm) {
   if (algorithm == PoolNdAlgorithm::kMax) return dnnl::algorithm::pooling_max;
@@ -20,8 +20,8 @@ dnnl::algorithm AlgorithmOf(PoolNdAlgorithm algorithm) {
                                                 : dnnl::algorithm::pooling_avg_include_padding;
 }
 
-struct Geometry {
-  explicit Geometry(const PoolNdExtents& e) : dilation(e.axes.size(), 0) {
+struct PoolNdGeometry {
+  explicit PoolNdGeometry(const PoolNdExtents& e) : dilation(e.axes.size(), 0) {
     for (const SpatialAxis& axis : e.axes) {
       strides.push_back(axis.stride);
       kernel.push_back(axis.kernel);
@@ -38,7 +38,7 @@ struct Geometry {
 
 // oneDNN has no norms, and oneDNN 2 has no dilation. For an average that includes padding, oneDNN
 // also counts the elements that a window covers beyond the padding.
-bool ComputesTheSame(const PoolNdOp& op, const Geometry& g) {
+bool ComputesTheSame(const PoolNdOp& op, const PoolNdGeometry& g) {
   if (op.algorithm() == PoolNdAlgorithm::kLp) return false;
   for (std::size_t a = 0; a < g.kernel.size(); ++a) {
     const SpatialAxis& axis = op.extents().axes[a];
@@ -51,19 +51,19 @@ bool ComputesTheSame(const PoolNdOp& op, const Geometry& g) {
 }
 
 KernelOrRefusal MakePoolNd(const KernelRequest& request, const PoolNdOp& op) {
-  const Geometry g(op.extents());
+  const PoolNdGeometry g(op.extents());
   if (!ComputesTheSame(op, g)) return Refusal{"oneDNN has no such windows or averages"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const Layout layout = FirstSettledLayout(request, op.src_shape().rank());
-    const auto pd = onednn::Describe<Forward>(
+    const auto pd = onednn::Describe<PoolNdForward>(
         onednn::Attributes(), dnnl::prop_kind::forward_inference, AlgorithmOf(op.algorithm()),
         onednn::DescOf(request, Arg::kSrc, layout), onednn::DescOf(request, Arg::kDst, layout),
         g.strides, g.kernel, g.dilation, g.pad_before, g.pad_after);
-    return onednn::MakePrimitiveKernel<Forward>(request, pd);
+    return onednn::MakePrimitiveKernel<PoolNdForward>(request, pd);
   });
 }
 
-const KernelRegistration kOneDnn("pool_nd", "onednn", MakePoolNd);
+const KernelRegistration kPoolNdOneDnn("pool_nd", "onednn", MakePoolNd);
 
 }  // namespace
 

@@ -14,13 +14,13 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kAlgorithmNames = {"max", "average", "average_of_padding",
-                                                             "lp"};
-constexpr const char* kName = "pooling over spatial axes";
+constexpr std::array<std::string_view, 4> kPoolNdNames = {"max", "average", "average_of_padding",
+                                                          "lp"};
+constexpr const char* kPoolNdName = "pooling over spatial axes";
 constexpr std::int64_t kMaxPower = 1000;
 
 void CheckWindows(const PoolNdExtents& e) {
-  CheckAxes(kName, e.axes);
+  CheckAxes(kPoolNdName, e.axes);
   for (const SpatialAxis& axis : e.axes) {
     // Required: a window that starts in the padding reaches the image, and the gaps between its
     // taps are narrower than the image.
@@ -30,7 +30,7 @@ void CheckWindows(const PoolNdExtents& e) {
       throw std::invalid_argument(fmt::format(
           "{} by windows of {} with dilation {} and padding {} and {} of {} elements: "
           "each window must read the image",
-          kName, axis.kernel, axis.dilation, axis.pad_before, axis.pad_after, axis.extent));
+          kPoolNdName, axis.kernel, axis.dilation, axis.pad_before, axis.pad_after, axis.extent));
     }
   }
 }
@@ -44,7 +44,7 @@ std::int64_t Taps(const std::vector<SpatialAxis>& axes) {
 }  // namespace
 
 std::string_view NameOf(PoolNdAlgorithm algorithm) {
-  return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
+  return kPoolNdNames[static_cast<std::size_t>(algorithm)];
 }
 
 std::int64_t PooledExtent(const SpatialAxis& axis, bool ceil_mode) {
@@ -70,16 +70,16 @@ PoolNdOp::PoolNdOp(PoolNdAlgorithm algorithm, PoolNdExtents extents)
   CheckWindows(extents_);
   if (extents_.p < 1 || extents_.p > kMaxPower) {
     throw std::invalid_argument(
-        fmt::format("{} by a norm of {}: it must be 1 to {}", kName, extents_.p, kMaxPower));
+        fmt::format("{} by a norm of {}: it must be 1 to {}", kPoolNdName, extents_.p, kMaxPower));
   }
-  CheckExtents(kName, src_shape());
-  CheckExtents(kName, dst_shape());
+  CheckExtents(kPoolNdName, src_shape());
+  CheckExtents(kPoolNdName, dst_shape());
   std::int64_t taps = 1;
   for (const SpatialAxis& axis : extents_.axes) {
-    CheckWork(kName, {taps, axis.kernel});
+    CheckWork(kPoolNdName, {taps, axis.kernel});
     taps *= axis.kernel;
   }
-  CheckWork(kName, {dst_shape().elements(), taps});
+  CheckWork(kPoolNdName, {dst_shape().elements(), taps});
   std::int64_t read = extents_.n * extents_.c;
   for (const SpatialAxis& axis : extents_.axes) {
     read *= axis.ElementsReadBy(PooledExtent(axis, extents_.ceil_mode));
@@ -137,8 +137,8 @@ namespace {
 
 std::shared_ptr<const Op> ParsePoolNd(const ProblemWord& word) {
   PoolNdAlgorithm algorithm = PoolNdAlgorithm::kMax;
-  for (std::size_t i = 0; i < kAlgorithmNames.size(); ++i) {
-    if (word.name() == kAlgorithmNames[i]) algorithm = static_cast<PoolNdAlgorithm>(i);
+  for (std::size_t i = 0; i < kPoolNdNames.size(); ++i) {
+    if (word.name() == kPoolNdNames[i]) algorithm = static_cast<PoolNdAlgorithm>(i);
   }
   const Shape src = word.shape();
   PoolNdExtents e{.axes = ReadAxes(word, src), .ceil_mode = word.Flag("ceil")};
@@ -148,8 +148,8 @@ std::shared_ptr<const Op> ParsePoolNd(const ProblemWord& word) {
   return std::make_shared<PoolNdOp>(algorithm, std::move(e));
 }
 
-const ProblemRegistration kProblem("pool_nd", ParsePoolNd,
-                                   {"max", "average", "average_of_padding", "lp"});
+const ProblemRegistration kPoolNdProblem("pool_nd", ParsePoolNd,
+                                         {"max", "average", "average_of_padding", "lp"});
 
 }  // namespace
 

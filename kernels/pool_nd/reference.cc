@@ -92,8 +92,8 @@ class PoolNdReference : public ReferenceKernel {
   const std::array<SpatialAxis, kMaxSpatialAxes> axes_ = InThree(e_.axes);
 };
 
-const KernelRegistration kReference("pool_nd", "reference",
-                                    MakeReference<PoolNdOp, PoolNdReference>);
+const KernelRegistration kPoolNdReference("pool_nd", "reference",
+                                          MakeReference<PoolNdOp, PoolNdReference>);
 
 }  // namespace
 

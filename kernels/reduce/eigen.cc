@@ -149,8 +149,8 @@ KernelOrRefusal MakeEigenReduce(const eigen::Functions& functions, KernelRequest
   return std::make_unique<ReduceEigen>(request, functions, op, groups);
 }
 
-const eigen::Registration kEigen("reduce", MakeEigenReduce);
-const FidelityDeclaration kEigenFidelity[] = {
+const eigen::Registration kReduceEigen("reduce", MakeEigenReduce);
+const FidelityDeclaration kReduceEigenFidelity[] = {
     FidelityDeclaration(
         {"reduce",
          "eigen",

@@ -78,7 +78,7 @@ KernelOrRefusal MakeOneDnnReduce(const KernelRequest& request) {
   return onednn::Offer(request, [&] { return MakeForward(request, op, *primitive); });
 }
 
-const KernelRegistration kOneDnn("reduce", "onednn", MakeOneDnnReduce);
+const KernelRegistration kReduceOneDnn("reduce", "onednn", MakeOneDnnReduce);
 
 }  // namespace
 

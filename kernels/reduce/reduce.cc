@@ -194,7 +194,7 @@ std::vector<std::string_view> ReduceNames() {
   return names;
 }
 
-const ProblemRegistration kProblem("reduce", ParseReduce, ReduceNames());
+const ProblemRegistration kReduceProblem("reduce", ParseReduce, ReduceNames());
 
 }  // namespace
 

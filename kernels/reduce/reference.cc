@@ -85,8 +85,8 @@ class ReduceReference : public ReferenceKernel {
   std::vector<double> sums_, shifts_;  // shifts_ for log_sum_exp alone
 };
 
-const KernelRegistration kReference("reduce", "reference",
-                                    MakeReference<ReduceOp, ReduceReference>);
+const KernelRegistration kReduceReference("reduce", "reference",
+                                          MakeReference<ReduceOp, ReduceReference>);
 
 }  // namespace
 

@@ -20,8 +20,8 @@ KernelOrRefusal MakeEigenReorder(const eigen::Functions& functions, KernelReques
       PermutationBetween(shape, request.LayoutOf(Arg::kSrc), request.LayoutOf(Arg::kDst)));
 }
 
-const eigen::Registration kEigen("reorder", MakeEigenReorder);
-const FidelityDeclaration kEigenFidelity(
+const eigen::Registration kReorderEigen("reorder", MakeEigenReorder);
+const FidelityDeclaration kReorderEigenFidelity(
     {"reorder", "eigen", Fidelity::kOurs,
      "a shuffle; TensorFlow has no such operation: its tensors have one layout"});
 

@@ -25,7 +25,7 @@ KernelOrRefusal MakeOneDnnReorder(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kOneDnn("reorder", "onednn", MakeOneDnnReorder);
+const KernelRegistration kReorderOneDnn("reorder", "onednn", MakeOneDnnReorder);
 
 }  // namespace
 

@@ -37,7 +37,7 @@ KernelOrRefusal MakeReferenceReorder(const KernelRequest& request) {
   return std::make_unique<ReorderReference>(request);
 }
 
-const KernelRegistration kReference("reorder", "reference", MakeReferenceReorder);
+const KernelRegistration kReorderReference("reorder", "reference", MakeReferenceReorder);
 
 }  // namespace
 

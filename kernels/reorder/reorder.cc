@@ -50,7 +50,7 @@ std::shared_ptr<const Op> ParseReorder(const ProblemWord& word) {
                                      TypeOfFlag(word, "to"));
 }
 
-const ProblemRegistration kProblem("reorder", ParseReorder);
+const ProblemRegistration kReorderProblem("reorder", ParseReorder);
 
 }  // namespace
 

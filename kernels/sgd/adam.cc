@@ -120,7 +120,7 @@ class AdamLoops : public LoopsKernel {
   const AdamSettings settings_;
 };
 
-const KernelRegistration kReference("adam", "reference", MakeReference<AdamOp, AdamReference>);
+const KernelRegistration kAdamReference("adam", "reference", MakeReference<AdamOp, AdamReference>);
 const KernelRegistration kOnNative("adam", "native", MakeLoops<AdamOp, AdamLoops>);
 const FidelityDeclaration kFidelity(
     {"adam", "native", Fidelity::kOurs,
@@ -133,7 +133,7 @@ std::shared_ptr<const Op> ParseAdam(const ProblemWord& word) {
   return std::make_shared<AdamOp>(word.Field('n'), settings);
 }
 
-const ProblemRegistration kProblem("adam", ParseAdam);
+const ProblemRegistration kAdamProblem("adam", ParseAdam);
 
 }  // namespace
 

@@ -48,7 +48,7 @@ class AdamEigen : public eigen::EigenKernel {
 
 const eigen::Registration kSgd("sgd", eigen::Make<SgdEigen, SgdOp>);
 const eigen::Registration kAdam("adam", eigen::Make<AdamEigen, AdamOp>);
-const FidelityDeclaration kEigenFidelity[] = {
+const FidelityDeclaration kSgdEigenFidelity[] = {
     FidelityDeclaration({"sgd", "eigen", Fidelity::kSame, "expressions", "training_ops.cc"}),
     FidelityDeclaration(
         {"adam", "eigen", Fidelity::kSame, "three expressions a block", "training_ops.cc"}),

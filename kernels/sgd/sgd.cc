@@ -106,7 +106,7 @@ class SgdLoops : public LoopsKernel {
   const SgdSettings settings_;
 };
 
-const KernelRegistration kReference("sgd", "reference", MakeReference<SgdOp, SgdReference>);
+const KernelRegistration kSgdReference("sgd", "reference", MakeReference<SgdOp, SgdReference>);
 const KernelRegistration kOnNative("sgd", "native", MakeLoops<SgdOp, SgdLoops>);
 const FidelityDeclaration kFidelity({"sgd", "native", Fidelity::kOurs,
                                      "one loop; Caffe calls axpby, copy and axpy",
@@ -119,7 +119,7 @@ std::shared_ptr<const Op> ParseSgd(const ProblemWord& word) {
   return std::make_shared<SgdOp>(word.Field('n'), settings);
 }
 
-const ProblemRegistration kProblem("sgd", ParseSgd);
+const ProblemRegistration kSgdProblem("sgd", ParseSgd);
 
 }  // namespace
 

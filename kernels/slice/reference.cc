@@ -66,7 +66,8 @@ class SliceReference : public ReferenceKernel {
   std::vector<double> sums_;
 };
 
-const KernelRegistration kReference("slice", "reference", MakeReference<SliceOp, SliceReference>);
+const KernelRegistration kSliceReference("slice", "reference",
+                                         MakeReference<SliceOp, SliceReference>);
 
 }  // namespace
 

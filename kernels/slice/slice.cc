@@ -147,7 +147,7 @@ std::shared_ptr<const Op> ParseSlice(const ProblemWord& word) {
                                    word.NumberOr("fill", 0.0F));
 }
 
-const ProblemRegistration kProblem("slice", ParseSlice);
+const ProblemRegistration kSliceProblem("slice", ParseSlice);
 
 }  // namespace
 

@@ -28,12 +28,12 @@ struct TypeFacts {
   double unit_roundoff;  // half the distance from 1 to the next number
 };
 
-constexpr TypeFacts kTypes[] = {
+constexpr TypeFacts kTensorTypes[] = {
     {"f32", 4, 0x1p-24}, {"f64", 8, 0x1p-53}, {"bf16", 2, 0x1p-8}, {"f16", 2, 0x1p-11},
     {"s64", 8, 0},       {"s32", 4, 0},       {"s8", 1, 0},        {"u8", 1, 0},
 };
 
-const TypeFacts& FactsOf(DataType type) { return kTypes[static_cast<std::size_t>(type)]; }
+const TypeFacts& FactsOf(DataType type) { return kTensorTypes[static_cast<std::size_t>(type)]; }
 
 // The tag without the outer dimensions that have a single block; their place in the tag has no
 // effect.
@@ -60,8 +60,8 @@ std::string_view NameOf(DataType type) { return FactsOf(type).name; }
 double UnitRoundoff(DataType type) { return FactsOf(type).unit_roundoff; }
 
 std::optional<DataType> ParseDataType(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(kTypes); ++i) {
-    if (kTypes[i].name == name) return static_cast<DataType>(i);
+  for (std::size_t i = 0; i < std::size(kTensorTypes); ++i) {
+    if (kTensorTypes[i].name == name) return static_cast<DataType>(i);
   }
   return std::nullopt;
 }

@@ -52,7 +52,7 @@ class TopKReference : public ReferenceKernel {
   std::vector<std::int64_t> order_;
 };
 
-const KernelRegistration kReference("topk", "reference", MakeReference<TopKOp, TopKReference>);
+const KernelRegistration kTopKReference("topk", "reference", MakeReference<TopKOp, TopKReference>);
 
 }  // namespace
 

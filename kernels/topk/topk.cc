@@ -68,7 +68,7 @@ std::shared_ptr<const Op> ParseTopK(const ProblemWord& word) {
   return std::make_shared<TopKOp>(word.shape(), settings);
 }
 
-const ProblemRegistration kProblem("topk", ParseTopK);
+const ProblemRegistration kTopKProblem("topk", ParseTopK);
 
 }  // namespace
 

@@ -17,11 +17,12 @@ KernelOrRefusal MakeEigenTranspose(const eigen::Functions& functions, KernelRequ
                             move.Between(request.LayoutOf(move.from), request.LayoutOf(move.to)));
 }
 
-const eigen::Registration kEigen("transpose", MakeEigenTranspose);
-const FidelityDeclaration kEigenFidelity({"transpose", "eigen", Fidelity::kOurs,
-                                          "a shuffle of four dimensions after adjacent ones are "
-                                          "merged; TensorFlow shuffles the tensor's own dimensions",
-                                          "transpose_functor_cpu.cc"});
+const eigen::Registration kTransposeEigen("transpose", MakeEigenTranspose);
+const FidelityDeclaration kTransposeEigenFidelity(
+    {"transpose", "eigen", Fidelity::kOurs,
+     "a shuffle of four dimensions after adjacent ones are "
+     "merged; TensorFlow shuffles the tensor's own dimensions",
+     "transpose_functor_cpu.cc"});
 
 }  // namespace
 

@@ -38,7 +38,7 @@ KernelOrRefusal MakeOneDnnTranspose(const KernelRequest& request, const Transpos
   });
 }
 
-const KernelRegistration kOneDnn("transpose", "onednn", MakeOneDnnTranspose);
+const KernelRegistration kTransposeOneDnn("transpose", "onednn", MakeOneDnnTranspose);
 
 }  // namespace
 

@@ -39,8 +39,8 @@ class TransposeReference : public ReferenceKernel {
   const Transposition move_;
 };
 
-const KernelRegistration kReference("transpose", "reference",
-                                    MakeReference<TransposeOp, TransposeReference>);
+const KernelRegistration kTransposeReference("transpose", "reference",
+                                             MakeReference<TransposeOp, TransposeReference>);
 
 }  // namespace
 

@@ -80,7 +80,7 @@ std::shared_ptr<const Op> ParseTranspose(const ProblemWord& word) {
   return std::make_shared<TransposeOp>(shape, std::move(order));
 }
 
-const ProblemRegistration kProblem("transpose", ParseTranspose);
+const ProblemRegistration kTransposeProblem("transpose", ParseTranspose);
 
 }  // namespace
 

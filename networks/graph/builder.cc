@@ -46,9 +46,8 @@ PoolExtents ExtentsOf(const Shape& src, const PoolLayer& layer) {
 template <typename LayerOp, typename... Arguments>
 ValueId NetworkBuilder::Layer(std::string name, std::vector<ValueId> from,
                               Arguments&&... arguments) {
-  return graph_.Add(std::move(name),
-                    std::make_shared<LayerOp>(std::forward<Arguments>(arguments)...),
-                    std::move(from));
+  std::shared_ptr<const Op> op = std::make_shared<LayerOp>(std::forward<Arguments>(arguments)...);
+  return graph_.Add(std::move(name), std::move(op), std::move(from));
 }
 
 NetworkBuilder::NetworkBuilder(std::string name, const NetworkSize& size)

@@ -149,6 +149,9 @@ TEST(SuddenEndTest, AForkedProcessAndASignalFromOutsideAreNoCrashOfTheProgram) {
 }
 
 TEST(SuddenEndTest, AHangNamesTheStage) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer delays a signal until the program calls a library";
+#endif
   constexpr int kPoll = 20;
   const ProcessEnd end = EndOfProcess([] {
     const HangWatch watch(/*warm=*/false, kPoll);

@@ -76,17 +76,17 @@ class NegationOutside : public BoundKernel {
   const std::int64_t n_;
 };
 
-KernelOrRefusal MakeOutside(const KernelRequest& request) {
+KernelOrRefusal MakeOutside(const KernelRequest& request, const NegationOp& op) {
   if (request.execution.pass != Pass::kForward || request.execution.type != DataType::kF32) {
     return Refusal{"outside computes negation forward in f32"};
   }
   if (std::string why = RowMajorRefusal(request, "outside"); !why.empty()) return Refusal{why};
-  return std::make_unique<NegationOutside>(request, dynamic_cast<const NegationOp&>(*request.op));
+  return std::make_unique<NegationOutside>(request, op);
 }
 
-const KernelRegistration kReference("negation", "reference", MakeReferenceKernel);
+const KernelRegistration kNegationReference("negation", "reference", MakeReferenceKernel);
 const KernelRegistration kOutside("negation", "outside", MakeOutside);
-const ProblemRegistration kProblem("negation", [](const ProblemWord& word) {
+const ProblemRegistration kNegationProblem("negation", [](const ProblemWord& word) {
   return std::shared_ptr<const Op>(std::make_shared<NegationOp>(word.shape()));
 });
 

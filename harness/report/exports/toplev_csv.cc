@@ -36,7 +36,7 @@ constexpr std::string_view kSlots = "% Slots";
 constexpr std::string_view kStalls = "% Stalls";
 constexpr std::string_view kClocks = "% Clocks";
 
-constexpr std::array kNodes = {
+constexpr std::array kToplevNodes = {
     ToplevNode{"Frontend_Bound", "Frontend_Bound", kSlots},
     ToplevNode{"Fetch_Latency", "Frontend_Bound.Fetch_Latency", kSlots},
     ToplevNode{"Fetch_Bandwidth", "Frontend_Bound.Fetch_Bandwidth", kSlots},
@@ -98,7 +98,7 @@ std::string Block(double end, const Record& stage) {
     }
     nodes.erase(found);
   };
-  for (const ToplevNode& node : kNodes) add(node.name, node.path, node.unit);
+  for (const ToplevNode& node : kToplevNodes) add(node.name, node.path, node.unit);
   while (!nodes.empty()) {
     const std::string name = nodes.begin()->first;
     // Stalled_Frontend and Stalled_Backend of cores without slot events are shares of cycles.

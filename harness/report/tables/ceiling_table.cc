@@ -17,14 +17,14 @@ namespace topdnn {
 namespace {
 
 constexpr std::size_t kMaxReasons = 6;
-constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "llc", "dram"};
+constexpr std::array<std::string_view, 4> kTableLevels = {"l1", "l2", "llc", "dram"};
 
 std::string ThreadsText(int threads) {
   return threads == 1 ? "1 thread" : fmt::format("{} threads", threads);
 }
 
 // The figure without its unit; empty if there is no such ceiling.
-std::string Cell(const Ceiling* ceiling) {
+std::string CeilingCell(const Ceiling* ceiling) {
   if (ceiling == nullptr) return "";
   if (!ceiling->value) return "n/a ";
   if (ceiling->verdict.status >= Status::kInvalid) return "INVALID ";
@@ -70,7 +70,7 @@ std::string MultiplyAddTable(const std::vector<Ceiling>& ceilings, const std::se
     for (const int threads : widths) {
       const Ceiling* ceiling = Find(ceilings, first.name, threads);
       measured = measured || (ceiling != nullptr && ceiling->value);
-      row.emplace_back(Cell(ceiling));
+      row.emplace_back(CeilingCell(ceiling));
     }
     row.emplace_back("G" + first.unit);
     if (measured) {
@@ -105,7 +105,7 @@ std::string AbsentText(const std::vector<std::pair<std::string, std::string>>& a
 std::string MemoryTable(const std::vector<Ceiling>& ceilings, const std::set<int>& widths,
                         const Style& style) {
   std::vector<Table::Column> columns = {{.name = "memory"}, {.name = ""}};
-  for (const std::string_view level : kLevels) {
+  for (const std::string_view level : kTableLevels) {
     columns.push_back({.name = std::string(level) + " ", .kind = Table::Kind::kRight});
   }
   columns.push_back({.name = "", .kind = Table::Kind::kWord});
@@ -115,10 +115,10 @@ std::string MemoryTable(const std::vector<Ceiling>& ceilings, const std::set<int
     for (const int threads : widths) {
       std::vector<Table::Cell> row = {what, ThreadsText(threads)};
       bool any = false;
-      for (const std::string_view level : kLevels) {
+      for (const std::string_view level : kTableLevels) {
         const Ceiling* ceiling = Find(ceilings, fmt::format("{}/{}", what, level), threads);
         any = any || ceiling != nullptr;
-        row.emplace_back(Cell(ceiling));
+        row.emplace_back(CeilingCell(ceiling));
         if (ceiling == nullptr || ceiling->value) continue;
         const std::pair<std::string, std::string> why = {ceiling->verdict.reason, ceiling->name};
         if (std::find(absent.begin(), absent.end(), why) == absent.end()) absent.push_back(why);

@@ -447,7 +447,7 @@ const NodeRegistration kReduceProd("ReduceProd", ImportReduction<ReduceAlgorithm
 const NodeRegistration kReduceSum("ReduceSum", ImportReduction<ReduceAlgorithm::kSum>);
 const NodeRegistration kReduceSumSquare("ReduceSumSquare",
                                         ImportReduction<ReduceAlgorithm::kSumSquare>);
-const NodeRegistration kRelu("Relu", ImportRelu);
+const NodeRegistration kReluNode("Relu", ImportRelu);
 const NodeRegistration kSigmoid("Sigmoid", ImportSigmoid);
 const NodeRegistration kSum("Sum", ImportAdd);
 
