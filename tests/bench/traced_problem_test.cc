@@ -374,7 +374,7 @@ INSTANTIATE_TEST_SUITE_P(
                        "resampling,x,forward_training,src_f32::blocked:abcde:f0 "
                        "dst_f32::blocked:abcde:f0,,alg:resampling_nearest,"
                        "mb2ic16_id2od4_ih2oh4_iw2ow4",
-                       "images alone to the nearest pixel"},
+                       "to the nearest pixel of images only, by whole factors"},
         TranslatedCase{"Unknown", "quantum,x,undef,,,,", "topdnn has no kernels for quantum"}),
     [](const auto& test) { return test.param.name; });
 
