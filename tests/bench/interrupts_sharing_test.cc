@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -61,6 +62,7 @@ int InterruptedStatus(const InterruptedCommand& command, const fs::path& folder,
                            " " + QuotedProgram() + " " + command.arguments + " >log.txt 2>&1";
   const pid_t child = fork();
   if (child == 0) {
+    std::signal(SIGINT, SIG_DFL);  // a shell starts a program in the background with it ignored
     execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
     _exit(127);
   }
