@@ -120,6 +120,13 @@ InterpolateOp::InterpolateOp(Shape src, Shape dst, std::vector<double> scales,
 
 InterpolateOp RepeatPixels(const Shape& src, PixelFactors factors) {
   const auto [h, w] = factors;
+  CheckExtents("repeated pixels", src);
+  if (src.rank() != 4 || h < 1 || w < 1 || h > kMaxElements / src[2] || w > kMaxElements / src[3]) {
+    throw std::invalid_argument(fmt::format(
+        "repeated pixels of {} by {} and {}: it needs (N, C, H, W) and whole factors of "
+        "1 or more that leave at most {} elements",
+        src.ToString(), h, w, kMaxElements));
+  }
   return {src,
           Shape{src[0], src[1], src[2] * h, src[3] * w},
           {1, 1, static_cast<double>(h), static_cast<double>(w)},

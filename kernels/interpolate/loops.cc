@@ -127,7 +127,8 @@ const FidelityDeclaration kLoopsFidelity[] = {
                          "loops on Eigen's pool, where threads share rows; TensorFlow's "
                          "ResizeBilinear computes the weights of each axis once and runs on one "
                          "thread, and ResizeNearestNeighbor's threads share pixels, whose places "
-                         "it computes in floating point (resize_nearest_neighbor_op.cc)",
+                         "it computes in floating point, and its gradient runs on one thread "
+                         "(resize_nearest_neighbor_op.cc)",
                          "resize_bilinear_op.cc"}),
     FidelityDeclaration(
         {"interpolate", "native", Fidelity::kOurs, "loops; Caffe has no such operation"}),

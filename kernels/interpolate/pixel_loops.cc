@@ -17,14 +17,13 @@ class PixelLoops : public LoopsKernel {
         rows_(op.src_shape().elements() / op.src_shape()[3]),
         src_width_(op.src_shape()[3]),
         dst_width_(op.dst_shape()[3]),
-        scale_h_(op.RepeatedPixels()->h),
-        scale_w_(op.RepeatedPixels()->w) {}
+        factors_(*op.RepeatedPixels()) {}
 
   void Run() noexcept override {
-#pragma omp parallel for if (rows_ * scale_h_ * dst_width_ >= kMinParallelElements)
+#pragma omp parallel for if (rows_ * factors_.h * dst_width_ >= kMinParallelElements)
     for (std::int64_t row = 0; row < rows_; ++row) {
       const std::int64_t small = row * src_width_;
-      const std::int64_t large = row * scale_h_ * dst_width_;
+      const std::int64_t large = row * factors_.h * dst_width_;
       if (pass() == Pass::kForward) {
         Repeat(Data<float>(Arg::kSrc) + small, Data<float>(Arg::kDst) + large);
       } else {
@@ -38,9 +37,9 @@ class PixelLoops : public LoopsKernel {
   void Repeat(const float* src, float* dst) const {
     float* to = dst;
     for (std::int64_t col = 0; col < src_width_; ++col) {
-      for (std::int64_t i = 0; i < scale_w_; ++i) *to++ = src[col];
+      for (std::int64_t i = 0; i < factors_.w; ++i) *to++ = src[col];
     }
-    for (std::int64_t i = 1; i < scale_h_; ++i) {
+    for (std::int64_t i = 1; i < factors_.h; ++i) {
       std::memcpy(dst + i * dst_width_, dst, static_cast<std::size_t>(dst_width_) * sizeof(float));
     }
   }
@@ -49,15 +48,16 @@ class PixelLoops : public LoopsKernel {
   void Sum(const float* diff_dst, float* diff_src) const {
     for (std::int64_t col = 0; col < src_width_; ++col) {
       float sum = 0;
-      for (std::int64_t row = 0; row < scale_h_; ++row) {
-        const float* from = diff_dst + row * dst_width_ + col * scale_w_;
-        for (std::int64_t i = 0; i < scale_w_; ++i) sum += from[i];
+      for (std::int64_t row = 0; row < factors_.h; ++row) {
+        const float* from = diff_dst + row * dst_width_ + col * factors_.w;
+        for (std::int64_t i = 0; i < factors_.w; ++i) sum += from[i];
       }
       diff_src[col] = sum;
     }
   }
 
-  const std::int64_t rows_, src_width_, dst_width_, scale_h_, scale_w_;
+  const std::int64_t rows_, src_width_, dst_width_;
+  const PixelFactors factors_;
 };
 
 }  // namespace

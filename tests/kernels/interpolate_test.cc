@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -127,10 +128,22 @@ TEST(RepeatedPixelsTest, ShapesWorkAndProblem) {
   EXPECT_EQ(op.AccumulationLength(Pass::kBackwardData), 6);
   EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
   EXPECT_TRUE(op.Has({Pass::kForward, false, DataType::kS8}));
-  EXPECT_THROW(RepeatPixels(Shape{2, 3, 4, 5}, {.h = 0, .w = 2}), std::invalid_argument);
 }
 
-// All others have the reference's sums of weights.
+TEST(RepeatedPixelsTest, ImpossibleGeometryIsRefused) {
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  const auto refused = [](const Shape& src, std::int64_t h, std::int64_t w) {
+    EXPECT_THROW(RepeatPixels(src, {.h = h, .w = w}), std::invalid_argument);
+  };
+  refused(Shape{2, 3, 4}, 2, 2);
+  refused(Shape{2, 0, 4, 4}, 2, 2);
+  refused(Shape{2, 3, 4, 4}, 0, 2);
+  refused(Shape{2, 3, 4, 4}, 2, -1);
+  refused(Shape{2, 3, 4, 4}, kHuge, 2);
+  refused(Shape{2, 3, 4, 4}, 1 << 24, 1 << 24);
+}
+
+// All others are sums of weights.
 TEST(RepeatedPixelsTest, OnlyWholeFactorsOfImagesWithEqualCoordinatesRepeatPixels) {
   const auto repeats = [](const std::string& problem) {
     const auto op = ParseProblem("interpolate/nearest" + problem);
