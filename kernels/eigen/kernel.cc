@@ -111,7 +111,7 @@ KernelOrRefusal Offer(Variant contraction, const Maker& make,
 
 }  // namespace
 
-Registration::Registration(std::string_view kind, Maker make,
+Registration::Registration(std::string_view kind, const Maker& make,
                            std::initializer_list<std::string_view> algorithms) {
   const std::set<std::string> names(algorithms.begin(), algorithms.end());
   for (const auto& [variant, backend] :

@@ -90,7 +90,7 @@ KernelOrRefusal Make(const Functions& functions, KernelRequest& request) {
 class Registration {
  public:
   // `algorithms` are those that a request may name.
-  Registration(std::string_view kind, Maker make,
+  Registration(std::string_view kind, const Maker& make,
                std::initializer_list<std::string_view> algorithms = {});
   // A maker that takes the operation by its type.
   template <typename OpType>
