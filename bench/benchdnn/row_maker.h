@@ -62,7 +62,7 @@ class RowMaker {
                  !found->second.is_opaque()) {
         tensor.format_kind = "blocked";
         tensor.layout = found->second.tag();
-      } else if (op().layout_policy() != LayoutPolicy::kChooses) {
+      } else if (op().Traits().layout_policy != LayoutPolicy::kChooses) {
         // (row-major is what a kernel takes that follows its source)
         tensor.format_kind = "blocked";
         tensor.layout = Layout::Plain(operand->shape.rank()).tag();

@@ -168,7 +168,7 @@ bool IsUsual(std::string_view backend, const KernelRequest& request, const Kerne
     free.layouts.insert(*workspace);
   }
   if (free.layouts.size() == request.layouts.size()) return true;
-  if (request.op->layout_policy() == LayoutPolicy::kChooses) {
+  if (request.op->Traits().layout_policy == LayoutPolicy::kChooses) {
     const KernelOrRefusal own = MakeKernel(backend, free);
     const auto* const made = std::get_if<std::unique_ptr<Kernel>>(&own);
     return made != nullptr && SameOperands(kernel, **made) &&

@@ -17,7 +17,7 @@ std::int64_t CountAtKinks(std::span<const double> values, double bound) {
 
 std::int64_t CountAtKinks(const Plan& plan, const Stage& stage) {
   if (stage.pass != StagePass::kForward) return 0;
-  const std::optional<float> bound = stage.op->FinalReluBound();
+  const std::optional<float> bound = stage.op->Traits().final_relu_bound;
   const KernelOperand* dst = stage.kernel->Find(Arg::kDst);
   if (!bound || dst == nullptr || dst->desc.layout.is_opaque()) return 0;
   return CountAtKinks(plan.Read(stage.buffers.at(Arg::kDst)), *bound);

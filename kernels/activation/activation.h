@@ -22,7 +22,9 @@ class ActivationOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
-  bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
+  PlannerTraits Traits() const override {
+    return {.forward_in_place = true, .backward_data_in_place = true};
+  }
 
  protected:
   explicit ActivationOp(Shape shape) : shape_(std::move(shape)) {}

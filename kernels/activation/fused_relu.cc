@@ -27,7 +27,7 @@ std::string SpellFusedRelu(bool relu, float bound) {
 
 double MagnitudeBeforeBound(const Op& op, const Execution& execution,
                             const std::function<std::vector<double>(Arg)>& values) {
-  if (execution.pass != Pass::kForward || op.FinalReluBound().value_or(0) == 0) return 0;
+  if (execution.pass != Pass::kForward || op.Traits().final_relu_bound.value_or(0) == 0) return 0;
   const std::int64_t terms = op.AccumulationLength(execution.pass);
   return RootMeanSquare(values(Arg::kSrc)) * RootMeanSquare(values(Arg::kWeights)) *
          std::sqrt(static_cast<double>(terms));

@@ -23,11 +23,13 @@ class ReluOp : public ActivationOp {
 
   std::string_view kind() const override { return bound_ == 0.0F ? "relu" : "bounded_relu"; }
   std::string Problem() const override;  // "8x64x56x56", "8x64x56x56_bound6"
-  std::optional<float> FinalReluBound() const override { return bound_; }
   // A narrow type may round the bound.
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return bound_ == 0.0F ? 0 : 1; }
-  SourceUse source_use() const override {
-    return bound_ == 0.0F ? SourceUse::kPositivePart : SourceUse::kOther;
+  PlannerTraits Traits() const override {
+    PlannerTraits traits = ActivationOp::Traits();
+    traits.final_relu_bound = bound_;
+    if (bound_ == 0.0F) traits.source_use = SourceUse::kPositivePart;
+    return traits;
   }
 
  private:

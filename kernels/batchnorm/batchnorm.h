@@ -71,18 +71,19 @@ class BatchNormOp : public Op {
   std::vector<Parameter> Parameters() const override;
   // Fuses a ReLU after it, with or without a bound; backward_data then covers both.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
-  bool WorkspaceIsReluMask() const override { return relu_; }
   // In training, the largest value over the channels of |scale| * (root mean square of src) /
   // deviation: the operation subtracts the mean, so the rounding errors are relative to src, not to
   // the difference. 0 in inference.
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
-  bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
-  // Training subtracts the batch's mean.
-  bool RemovesChannelConstants() const override { return true; }
-  bool AddsConstantLast() const override { return !relu_; }
-  std::optional<float> FinalReluBound() const override {
-    return relu_ ? std::optional(relu_bound_) : std::nullopt;
+  // Training subtracts the batch's mean, and with it a constant of the channel.
+  PlannerTraits Traits() const override {
+    return {.forward_in_place = true,
+            .backward_data_in_place = true,
+            .workspace_is_relu_mask = relu_,
+            .final_relu_bound = relu_ ? std::optional(relu_bound_) : std::nullopt,
+            .removes_channel_constants = true,
+            .adds_constant_last = !relu_};
   }
 
  private:

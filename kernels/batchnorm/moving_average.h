@@ -30,7 +30,7 @@ class MovingAverageOp : public Op {
   // Two products and a sum per element.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 2; }
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kPlain}; }
 
  private:
   std::int64_t n_;

@@ -13,7 +13,7 @@ namespace topdnn {
 
 // Operands: forward src (N, C, ...), bias (C) -> dst = src + bias of its channel; backward_weights
 // diff_dst -> diff_bias, the sum over all dimensions except the channels. There is no
-// backward_data: the gradient of src is diff_dst itself (PassesGradientThrough). In bf16 the bias
+// backward_data: the gradient of src is diff_dst itself (passes_gradient_through). In bf16 the bias
 // and its gradient stay f32, as in ConvOp.
 class BiasOp : public Op {
  public:
@@ -30,8 +30,9 @@ class BiasOp : public Op {
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   std::vector<Parameter> Parameters() const override;
-  bool PassesGradientThrough() const override { return true; }
-  bool RunsInPlace(Pass pass) const override { return pass == Pass::kForward; }
+  PlannerTraits Traits() const override {
+    return {.forward_in_place = true, .passes_gradient_through = true};
+  }
 
  private:
   Shape shape_;

@@ -72,9 +72,10 @@ std::vector<Operand> ConcatOp::Operands(const Execution& execution) const {
   return operands;
 }
 
-std::vector<std::int64_t> ConcatOp::SourcePlaces() const {
+PlannerTraits ConcatOp::Traits() const {
   ConcatRows rows(*this);
-  return rows.outer == 1 ? std::move(rows.starts) : std::vector<std::int64_t>{};
+  if (rows.outer != 1) return {};
+  return {.source_places = std::move(rows.starts)};
 }
 
 ConcatRows::ConcatRows(const ConcatOp& op) {

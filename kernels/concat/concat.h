@@ -31,7 +31,7 @@ class ConcatOp : public Op {
   // No arithmetic. Every byte is read once and written once.
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
   // Empty unless every axis before the concatenated one has extent 1.
-  std::vector<std::int64_t> SourcePlaces() const override;
+  PlannerTraits Traits() const override;
 
  private:
   std::vector<Shape> sources_;

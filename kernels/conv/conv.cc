@@ -174,9 +174,13 @@ std::vector<Parameter> ConvOp::Parameters() const {
   return parameters;
 }
 
-bool ConvOp::PreservesChannelConstants() const {
+PlannerTraits ConvOp::Traits() const {
   const ConvExtents& e = extents_;
-  return !HasFunction() && std::max({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) == 0;
+  const bool pads = std::max({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) > 0;
+  return {.layout_policy = LayoutPolicy::kChooses,
+          .final_relu_bound = epilogue_.relu ? std::optional(epilogue_.bound) : std::nullopt,
+          .preserves_channel_constants = !HasFunction() && !pads,
+          .adds_constant_last = !HasFunction()};
 }
 
 std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {

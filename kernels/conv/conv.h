@@ -94,7 +94,7 @@ class ConvOp : public Op {
   // MagnitudeBeforeBound (kernels/activation/fused_relu.h).
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
+  PlannerTraits Traits() const override;
   std::vector<Parameter> Parameters() const override;
   // Fuses a ReLU after it, with or without a bound, another function with its default parameters,
   // or an addition of two tensors, with its ReLU. For an addition the kernel adds its result to
@@ -104,11 +104,6 @@ class ConvOp : public Op {
   // A ConvDepthwiseOp.
   std::shared_ptr<const Op> ChainedWith(const Op& next) const override;
   // With padding, the results at the border differ from those inside.
-  bool PreservesChannelConstants() const override;
-  bool AddsConstantLast() const override { return !HasFunction(); }
-  std::optional<float> FinalReluBound() const override {
-    return epilogue_.relu ? std::optional(epilogue_.bound) : std::nullopt;
-  }
 
   Shape src_shape() const;
   Shape weights_shape() const;

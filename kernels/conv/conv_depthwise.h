@@ -48,12 +48,14 @@ class ConvDepthwiseOp : public Op {
   // The root mean square of the sums without ReLUs, estimated for terms of random sign.
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
+  PlannerTraits Traits() const override {
+    return {.layout_policy = LayoutPolicy::kChooses,
+            .final_relu_bound = depthwise_.Traits().final_relu_bound};
+  }
   std::vector<Parameter> Parameters() const override;
   // What the depthwise convolution fuses or folds, except an addition.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   std::shared_ptr<const Op> FoldedWith(const Op& next) const override;
-  std::optional<float> FinalReluBound() const override { return depthwise_.FinalReluBound(); }
 
  private:
   std::shared_ptr<const Op> WithDepthwise(const std::shared_ptr<const Op>& op) const;

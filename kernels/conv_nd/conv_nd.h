@@ -40,7 +40,7 @@ class ConvNdOp : public Op {
   // Multiply-accumulates N*K*(outputs)*(C/G)*(taps) in each pass.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kChooses}; }
   std::vector<Parameter> Parameters() const override;
 
   Shape src_shape() const;

@@ -46,7 +46,7 @@ class ConvTransposeOp : public Op {
   // That of the convolution's pass.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kChooses}; }
   std::vector<Parameter> Parameters() const override;
 
  private:

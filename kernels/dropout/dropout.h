@@ -72,8 +72,9 @@ class DropoutOp : public Op {
   // One product per element; none in inference. The generator's integer operations are not counted.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
-  bool CopiesInInference() const override { return true; }
-  bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
+  PlannerTraits Traits() const override {
+    return {.forward_in_place = true, .backward_data_in_place = true, .copies_in_inference = true};
+  }
 
  private:
   Shape shape_;

@@ -15,9 +15,9 @@ namespace topdnn {
 
 // Operands: forward src_0 ... src_(n-1) (IndexedSrc) -> dst, their sum, then a ReLU if it is
 // fused. backward_data has no operands: the gradient of every source is diff_dst itself, and a
-// planner uses its memory for all of them (PassesGradientThrough). A value that several operations
-// read gets several gradients; this operation sums those too. A NaN stays a NaN in the addition;
-// for the ReLU see relu.h.
+// planner uses its memory for all of them (passes_gradient_through). A value that several
+// operations read gets several gradients; this operation sums those too. A NaN stays a NaN in the
+// addition; for the ReLU see relu.h.
 class AddOp : public Op {
  public:
   // Throws std::invalid_argument for fewer than 2 sources or more than kMaxSources, a scalar, or
@@ -36,14 +36,14 @@ class AddOp : public Op {
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return sources_; }
   // Fuses a ReLU after it.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
-  bool PassesGradientThrough() const override { return true; }
-  SourceUse source_use() const override { return SourceUse::kSum; }
-  bool PreservesChannelConstants() const override { return !relu_; }
-  std::optional<float> FinalReluBound() const override {
-    return relu_ ? std::optional(0.0F) : std::nullopt;
-  }
   // The result may overwrite the first source.
-  bool RunsInPlace(Pass pass) const override { return pass == Pass::kForward; }
+  PlannerTraits Traits() const override {
+    return {.source_use = SourceUse::kSum,
+            .forward_in_place = true,
+            .passes_gradient_through = true,
+            .final_relu_bound = relu_ ? std::optional(0.0F) : std::nullopt,
+            .preserves_channel_constants = !relu_};
+  }
 
  private:
   Shape shape_;

@@ -37,7 +37,7 @@ class IntegerStepsOp : public Op {
   // An operation per step and element.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kPlain}; }
   std::vector<Parameter> Parameters() const override;
 
  private:

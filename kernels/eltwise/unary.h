@@ -56,7 +56,9 @@ class UnaryOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
-  bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
+  PlannerTraits Traits() const override {
+    return {.forward_in_place = true, .backward_data_in_place = true};
+  }
 
  private:
   const UnaryFunction& function_;

@@ -42,7 +42,7 @@ class GatherOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No arithmetic.
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kPlain}; }
   std::vector<Parameter> Parameters() const override;
 
   // The index as a position, or -1 when it is outside.

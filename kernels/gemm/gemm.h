@@ -44,7 +44,7 @@ class GemmOp : public Op {
   // Multiply-accumulates batch*M*N*K in each pass. The scaling by alpha and beta is not counted.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kPlain}; }
 
   Shape src_shape() const;
   Shape weights_shape() const;

@@ -48,7 +48,11 @@ class InnerProductOp : public Op {
   // Multiply-accumulates N*K*C*H*W in each pass. Bias and epilogue are not counted.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
+  PlannerTraits Traits() const override {
+    return {.layout_policy = LayoutPolicy::kChooses,
+            .final_relu_bound = epilogue_.relu ? std::optional(epilogue_.bound) : std::nullopt,
+            .adds_constant_last = !epilogue_.relu};
+  }
   std::vector<Parameter> Parameters() const override;
   // MagnitudeBeforeBound (kernels/activation/fused_relu.h).
   double MagnitudeOfDst(const Execution& execution,
@@ -56,10 +60,6 @@ class InnerProductOp : public Op {
   // Fuses a ReLU after it, with or without a bound.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   std::shared_ptr<const Op> FoldedWith(const Op& next) const override;
-  bool AddsConstantLast() const override { return !epilogue_.relu; }
-  std::optional<float> FinalReluBound() const override {
-    return epilogue_.relu ? std::optional(epilogue_.bound) : std::nullopt;
-  }
 
   const Shape& src_shape() const { return src_; }
   Shape weights_shape() const;

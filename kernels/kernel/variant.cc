@@ -64,7 +64,7 @@ std::optional<KernelRequest> RequestOf(const Variant& variant, std::shared_ptr<c
   request.execution = execution;
   request.threads = threads;
   request.algorithm = variant.algorithm;
-  const bool chooses = op->layout_policy() == LayoutPolicy::kChooses;
+  const bool chooses = op->Traits().layout_policy == LayoutPolicy::kChooses;
   bool settles = false;
   for (const Operand& operand : op->Operands(execution)) {
     if (variant.activations == nullptr || !IsActivation(operand)) continue;

@@ -56,7 +56,7 @@ class LayerNormOp : public Op {
   // scale: the operation subtracts the mean, so rounding errors are relative to src.
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
-  bool RunsInPlace(Pass pass) const override { return pass == Pass::kForward; }
+  PlannerTraits Traits() const override { return {.forward_in_place = true}; }
 
  private:
   Shape shape_;

@@ -46,7 +46,7 @@ class MatMulOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return k(); }
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kPlain}; }
   std::vector<Parameter> Parameters() const override;
 
  private:

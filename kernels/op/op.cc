@@ -71,10 +71,6 @@ double Op::MagnitudeOfDst(const Execution& /*execution*/,
   return 0;
 }
 
-bool Op::PassesGradientThrough() const { return false; }
-
-bool Op::RunsInPlace(Pass /*pass*/) const { return false; }
-
 std::vector<Operand> UnaryOperands(const Execution& execution, const Shape& src, const Shape& dst) {
   switch (execution.pass) {
     case Pass::kForward:

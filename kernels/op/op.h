@@ -164,6 +164,36 @@ enum class SourceUse {
   kMaximum,       // the maximum of each window: max pooling
 };
 
+// What planners ask about an operation, beside what it computes. The defaults are those of an
+// operation without any of these properties.
+struct PlannerTraits {
+  LayoutPolicy layout_policy = LayoutPolicy::kFollows;
+  SourceUse source_use = SourceUse::kOther;
+  // Whether a pass may write its result over its source: dst over src, diff_src over diff_dst.
+  bool forward_in_place = false;
+  bool backward_data_in_place = false;
+  // Whether inference copies its source (dropout). A planner leaves such an operation out.
+  bool copies_in_inference = false;
+  // Whether the gradient of each source is diff_dst itself (addition, bias). Then there is nothing
+  // to compute: backward_data has no operands, and a planner gives the gradients one piece of
+  // memory.
+  bool passes_gradient_through = false;
+  // Whether the workspace records which results a ReLU passed.
+  bool workspace_is_relu_mask = false;
+  // The upper bound of the ReLU that the operation applies last, 0 for a ReLU without a bound.
+  // Nothing: no ReLU is last.
+  std::optional<float> final_relu_bound{};
+  // The effect of a constant that is added to each channel of a source, in training: whether it
+  // becomes a constant in each channel of dst, and whether it does not change dst.
+  bool preserves_channel_constants = false;
+  bool removes_channel_constants = false;
+  // Whether the operation adds its own bias or shift last.
+  bool adds_constant_last = false;
+  // Where dst, row-major, contains each source as one contiguous piece: the position of the piece's
+  // first element, by source. Empty: it does not (every operation except a concatenation).
+  std::vector<std::int64_t> source_places{};
+};
+
 class Op {
  public:
   virtual ~Op() = default;
@@ -181,7 +211,7 @@ class Op {
   Work WorkOf(Pass pass, DataType type) const { return WorkIn({pass, true, type}); }
   // Number of terms of one element of the result, for rounding errors; 0: an exact copy or choice.
   virtual std::int64_t AccumulationLength(Pass pass) const = 0;
-  virtual LayoutPolicy layout_policy() const { return LayoutPolicy::kFollows; }
+  virtual PlannerTraits Traits() const { return {}; }
   virtual std::vector<Parameter> Parameters() const { return {}; }
   // This operation with `next` applied to its result in the same kernel, or nullptr. A planner may
   // try such a fusion. The backward passes stay those of the two operations.
@@ -193,42 +223,14 @@ class Op {
   // one kernel; or nullptr. In the result, the parameters of `next` have index 1. Only inference
   // may chain layers.
   virtual std::shared_ptr<const Op> ChainedWith(const Op& next) const;
-  // Whether inference copies its source (dropout). A planner leaves such an operation out.
-  virtual bool CopiesInInference() const { return false; }
-  // Whether the workspace records which results a ReLU passed.
-  virtual bool WorkspaceIsReluMask() const { return false; }
   // The magnitude of the terms whose sum is dst, when they may cancel: rounding errors are relative
   // to it. 0: they are relative to the largest entry of dst. `values` returns the logical tensor of
   // an operand after the computation, row-major.
   virtual double MagnitudeOfDst(const Execution& execution,
                                 const std::function<std::vector<double>(Arg)>& values) const;
-  // Whether the gradient of each source is diff_dst itself (addition, bias). Then there is nothing
-  // to compute: backward_data has no operands, and a planner gives the gradients one piece of
-  // memory.
-  virtual bool PassesGradientThrough() const;
-  // Whether the pass may write its result (dst, diff_src) over its source (src, diff_dst).
-  virtual bool RunsInPlace(Pass pass) const;
-  // Where dst, row-major, contains each source as one contiguous piece: the position of the piece's
-  // first element, by source. Empty: it does not (every operation except a concatenation).
-  virtual std::vector<std::int64_t> SourcePlaces() const { return {}; }
-  virtual SourceUse source_use() const { return SourceUse::kOther; }
   // The same on the first index of dimension 0 alone, whose results are the first ones of this
   // operation; or nullptr. A check of a large problem uses it if no function gives single elements.
   virtual std::shared_ptr<const Op> OfFirstImage() const { return nullptr; }
-
-  // The upper bound of the ReLU that the operation applies last, 0 for a ReLU without a bound.
-  // Nothing: no ReLU is last.
-  virtual std::optional<float> FinalReluBound() const { return std::nullopt; }
-
-  // The effect of a constant that is added to each channel, in training. The defaults are for
-  // operations without any of these properties.
-  //
-  // Whether such a constant in a source becomes a constant in each channel of dst.
-  virtual bool PreservesChannelConstants() const { return false; }
-  // Whether such a constant in the source does not change dst.
-  virtual bool RemovesChannelConstants() const { return false; }
-  // Whether the operation adds its own bias or shift last.
-  virtual bool AddsConstantLast() const { return false; }
 
   bool Has(const Execution& execution) const { return !Operands(execution).empty(); }
   // Whether `execution` has a workspace that a kernel may leave out (Execution::recomputes).

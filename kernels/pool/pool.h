@@ -67,8 +67,9 @@ class PoolOp : public Op {
   // average, one addition per element of every window and one division per output. FLOPs without
   // padding count only elements inside the image.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
-  SourceUse source_use() const override {
-    return algorithm_ == PoolAlgorithm::kMax ? SourceUse::kMaximum : SourceUse::kOther;
+  PlannerTraits Traits() const override {
+    const bool is_max = algorithm_ == PoolAlgorithm::kMax;
+    return {.source_use = is_max ? SourceUse::kMaximum : SourceUse::kOther};
   }
   // Forward: the window. Backward: how many windows cover one element.
   std::int64_t AccumulationLength(Pass pass) const override;

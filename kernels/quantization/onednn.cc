@@ -65,7 +65,7 @@ dnnl::primitive_attr AttributesOf(const QuantizedLayerOp& op) {
         r.sum_scale, 0,
         *r.sum == DataType::kU8 ? dnnl::memory::data_type::u8 : dnnl::memory::data_type::s8);
   }
-  if (const std::optional<float> bound = op.FinalReluBound()) {
+  if (const std::optional<float> bound = op.Traits().final_relu_bound) {
     onednn::AppendRelu(post_ops, *bound);
   }
   attributes.set_post_ops(post_ops);

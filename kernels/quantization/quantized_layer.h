@@ -55,9 +55,11 @@ class QuantizedLayerOp : public Op {
   std::int64_t AccumulationLength(Pass pass) const override {
     return layer_->AccumulationLength(pass);
   }
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
+  PlannerTraits Traits() const override {
+    return {.layout_policy = LayoutPolicy::kChooses,
+            .final_relu_bound = layer_->Traits().final_relu_bound};
+  }
   std::vector<Parameter> Parameters() const override { return layer_->Parameters(); }
-  std::optional<float> FinalReluBound() const override { return layer_->FinalReluBound(); }
   bool has_bias() const { return layer_->Find({Pass::kForward, false}, Arg::kBias).has_value(); }
   std::int64_t channels() const;
 

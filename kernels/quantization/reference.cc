@@ -36,7 +36,7 @@ class QuantizedReference : public ReferenceKernel {
   void Run() noexcept override {
     sums_->Run();
     const Requantization& r = op_.requantization();
-    const std::optional<float> relu = op_.FinalReluBound();
+    const std::optional<float> relu = op_.Traits().final_relu_bound;
     const Shape& shape = sum_values_.shape();
     const std::int64_t pixels = shape.elements() / (shape[0] * shape[1]);
     const T* bias = op_.has_bias() ? Data<T>(Arg::kBias) : nullptr;

@@ -37,7 +37,7 @@ class SgdOp : public Op {
   // Two operations per element for each of step, momentum and decay, if it is in use.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kPlain}; }
 
  private:
   std::int64_t n_;

@@ -30,7 +30,7 @@ class SoftmaxCrossEntropyOp : public Op {
   // gradient.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return batch_ + classes_; }
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kPlain}; }
 
  private:
   std::int64_t batch_;

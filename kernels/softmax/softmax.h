@@ -29,7 +29,7 @@ class SoftmaxOp : public Op {
   // four: a multiply-accumulate for the dot product, a difference, a product.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return classes_; }
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kPlain}; }
 
  private:
   std::int64_t batch_;

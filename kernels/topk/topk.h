@@ -45,7 +45,7 @@ class TopKOp : public Op {
   // k comparisons per element of src.
   Arithmetic ArithmeticOf(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
-  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
+  PlannerTraits Traits() const override { return {.layout_policy = LayoutPolicy::kPlain}; }
 
  private:
   Shape src_;

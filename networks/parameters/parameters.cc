@@ -81,18 +81,18 @@ NormPlace PlaceOf(const Graph& graph, const GraphNode& node) {
     const std::vector<int>& readers = graph.Readers(read.output);
     return readers.size() == 1 ? &graph.nodes()[readers.front()] : nullptr;
   };
-  const GraphNode* reader = node.op->RemovesChannelConstants() ? only_reader(node) : nullptr;
+  const GraphNode* reader = node.op->Traits().removes_channel_constants ? only_reader(node) : nullptr;
   ValueId read = node.output;
-  while (reader != nullptr && reader->op->CopiesInInference()) {  // stochastic depth
+  while (reader != nullptr && reader->op->Traits().copies_in_inference) {  // stochastic depth
     read = reader->output;
     reader = only_reader(*reader);
   }
   if (reader == nullptr) return NormPlace::kElsewhere;
-  if (reader->op->source_use() == SourceUse::kSum && reader->inputs.front() == read) {
+  if (reader->op->Traits().source_use == SourceUse::kSum && reader->inputs.front() == read) {
     return NormPlace::kEndsBranch;
   }
-  if (reader->op->source_use() == SourceUse::kPositivePart) reader = only_reader(*reader);
-  return reader != nullptr && reader->op->source_use() == SourceUse::kMaximum
+  if (reader->op->Traits().source_use == SourceUse::kPositivePart) reader = only_reader(*reader);
+  return reader != nullptr && reader->op->Traits().source_use == SourceUse::kMaximum
              ? NormPlace::kBeforeMaxPool
              : NormPlace::kElsewhere;
 }

@@ -158,11 +158,11 @@ class StageChecker {
   void AdoptReluMask() {
     const KernelOperand* passed = kernel_->Find(Arg::kWorkspace);
     const bool forward = stage_.execution.pass == Pass::kForward;
-    if (!forward || !stage_.op->WorkspaceIsReluMask() || passed == nullptr) return;
+    if (!forward || !stage_.op->Traits().workspace_is_relu_mask || passed == nullptr) return;
     const Contents dst = ContentsOf(Arg::kDst);
     const std::vector<double> results = ToDouble(dst.desc, dst.data);
     auto* mask = saved_.at(stage_.buffers.at(Arg::kWorkspace)).as<std::uint8_t>();
-    const auto bound = static_cast<double>(stage_.op->FinalReluBound().value_or(0.0F));
+    const auto bound = static_cast<double>(stage_.op->Traits().final_relu_bound.value_or(0.0F));
     for (std::size_t i = 0; i < results.size(); ++i) {
       mask[i] = results[i] > 0 && (bound == 0 || results[i] < bound) ? 1 : 0;
     }

@@ -51,7 +51,7 @@ class Fuser {
     result_.alias_of.resize(graph_.values().size());
     std::iota(result_.alias_of.begin(), result_.alias_of.end(), 0);
     for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
-      if (!NodeAt(node).op->CopiesInInference()) continue;
+      if (!NodeAt(node).op->Traits().copies_in_inference) continue;
       if (request_.training && request_.dropout) continue;
       const bool input_is_output = graph_.IsOutput(NodeAt(node).output) &&
                                    graph_.IsInput(AliasOf(NodeAt(node).inputs.front()));

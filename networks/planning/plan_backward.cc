@@ -79,7 +79,7 @@ class BackwardPlanner {
     // The pass by weights comes first, so that the gradient of the source, which the next stage
     // reads, is still in the caches.
     if (has_weights_pass) PlanPass(unit, step, Pass::kBackwardWeights);
-    if (op.PassesGradientThrough() || planned_relus_.contains(step.node)) {
+    if (op.Traits().passes_gradient_through || planned_relus_.contains(step.node)) {
       for (const ValueId source : step.sources) {
         if (needed_[source]) AddGradientPart(source, gradient);
       }
@@ -164,7 +164,7 @@ class BackwardPlanner {
     // A kernel may write the sum of two sources before it reads the third.
     const auto readings = std::count_if(bound.begin(), bound.end(),
                                         [&](const auto& source) { return source.second == first; });
-    const bool in_place = op->RunsInPlace(Pass::kForward) && draft_.DescOf(first) == dst &&
+    const bool in_place = op->Traits().forward_in_place && draft_.DescOf(first) == dst &&
                           readings == 1 && (first != parts.front() || pending_.at(first) == 0);
     bound[Arg::kDst] = in_place ? first : draft_.NewBuffer(name, dst, BufferRole::kGradient);
     pending_[bound[Arg::kDst]] = 1;
@@ -241,7 +241,7 @@ class BackwardPlanner {
     if (arg == Arg::kDiffDst) {
       // The winners of a pooling have the layout of its forward result. Other operations use the
       // existing gradient's layout.
-      const bool follows = step.op->layout_policy() == LayoutPolicy::kFollows;
+      const bool follows = step.op->Traits().layout_policy == LayoutPolicy::kFollows;
       if (follows) return activation(step.result);
       return draft_.gradients[step.result].front();
     }
@@ -285,7 +285,7 @@ class BackwardPlanner {
   BufferId GradientOfSource(const BackwardOp& step, const TensorDesc& desc,
                             const std::string& name) {
     const auto above = bound_.find(Arg::kDiffDst);
-    if (step.op->RunsInPlace(Pass::kBackwardData) && above != bound_.end() &&
+    if (step.op->Traits().backward_data_in_place && above != bound_.end() &&
         draft_.DescOf(above->second) == desc) {
       const bool is_copy = above->second != draft_.gradients[step.result].front();
       if (is_copy || pending_.at(above->second) == 1) return above->second;

@@ -51,7 +51,7 @@ class ConcatPlanner {
   // backward pass their gradients.
   bool RemoveIfInPlace(std::size_t index) {
     const Stage& stage = draft_.stages[index].stage;
-    const std::vector<std::int64_t> starts = stage.op->SourcePlaces();
+    const std::vector<std::int64_t> starts = stage.op->Traits().source_places;
     if (starts.empty()) return false;
     const bool forward = stage.pass == StagePass::kForward;
     const BufferId whole = stage.buffers.at(forward ? Arg::kDst : Arg::kDiffDst);

@@ -64,7 +64,7 @@ std::vector<std::string> PlanDraft::BackendsOf(const Op& op) const {
 LayoutPreferences PlanDraft::ByRules(const Op& op, const Execution& execution,
                                      LayoutPreferences preferences) const {
   if (request.rules == nullptr || !request.rules->channels_last) return preferences;
-  if (op.layout_policy() != LayoutPolicy::kChooses) return preferences;
+  if (op.Traits().layout_policy != LayoutPolicy::kChooses) return preferences;
   preferences.preferred.clear();
   for (const Operand& operand : op.Operands(execution)) {
     const Layout layout = RequiredLayout(op, operand, execution.training);
@@ -105,7 +105,7 @@ std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend, const Ker
     if (!why) why = std::get<Refusal>(std::move(offer));
     return std::nullopt;
   };
-  const bool chooses = request.op->layout_policy() == LayoutPolicy::kChooses;
+  const bool chooses = request.op->Traits().layout_policy == LayoutPolicy::kChooses;
   std::optional<Offered> own;
   if (chooses) own = ask({});
   for (const Layouts& preferred : preferences.preferred) {

@@ -142,7 +142,7 @@ class ForwardPlanner {
   // layout of each source in turn.
   LayoutPreferences PreferencesOf(const ForwardUnit& unit) const {
     LayoutPreferences preferences;
-    if (unit.op->layout_policy() == LayoutPolicy::kPlain) return preferences;
+    if (unit.op->Traits().layout_policy == LayoutPolicy::kPlain) return preferences;
     Layouts all;
     for (const auto& [arg, value] : sources_) all[arg] = OriginalDesc(value).layout;
     if (unit.sum) {
@@ -192,7 +192,7 @@ class ForwardPlanner {
         MayOverwrite(sources_.back().second, index)) {
       return Retyped(bound_.at(Arg::kSum), desc);
     }
-    if (!is_output && unit.op->RunsInPlace(Pass::kForward)) {
+    if (!is_output && unit.op->Traits().forward_in_place) {
       const auto& [arg, value] = sources_.front();
       if (draft_.DescOf(bound_.at(arg)) == desc && MayOverwrite(value, index)) {
         return bound_.at(arg);

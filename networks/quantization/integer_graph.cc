@@ -137,7 +137,7 @@ class IntegerGraphMaker {
       const auto* relu = dynamic_cast<const ReluOp*>(node.op.get());
       const auto* add = dynamic_cast<const AddOp*>(node.op.get());
       const auto* quantize = StepOf(*node.op, QuantizeOp::Step::kQuantize);
-      if (relu != nullptr && !group.relu && !group.first->op->FinalReluBound()) {
+      if (relu != nullptr && !group.relu && !group.first->op->Traits().final_relu_bound) {
         group.relu = relu->bound();
       } else if (add != nullptr && adds && !group.sum && !group.relu && add->sources() == 2 &&
                  !add->relu()) {

@@ -143,7 +143,7 @@ QuantizedNetwork InferenceGraph(const Graph& graph, ParameterValues values) {
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const GraphNode& node = graph.nodes()[i];
     if (folded[i]) continue;
-    if (node.op->CopiesInInference()) {
+    if (node.op->Traits().copies_in_inference) {
       copy.Set(node.output, copy.At(node.inputs.front()));
       continue;
     }

@@ -20,7 +20,7 @@ TEST(ReluOpTest, WorkAndOperands) {
   EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).bytes, 120 * 4 * 2);
   EXPECT_EQ(op.WorkOf(Pass::kBackwardData, DataType::kBF16).bytes, 120 * 2 * 3);
   EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
-  EXPECT_TRUE(op.RunsInPlace(Pass::kForward));
+  EXPECT_TRUE(op.Traits().forward_in_place);
   // A convolution cannot fuse every bounded ReLU, so a bounded ReLU has another kind.
   EXPECT_NE(ReluOp(Shape{2}, 6.0F).kind(), op.kind());
 }

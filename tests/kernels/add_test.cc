@@ -30,7 +30,7 @@ TEST(AddOpTest, WorkAndOperands) {
   // The gradients of its sources are diff_dst itself.
   EXPECT_FALSE(op.Has({Pass::kBackwardData}));
   EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
-  EXPECT_TRUE(op.PassesGradientThrough());
+  EXPECT_TRUE(op.Traits().passes_gradient_through);
   EXPECT_EQ(op.WorkOf(Pass::kBackwardData, DataType::kF32).bytes, 0);
 }
 

@@ -225,7 +225,8 @@ TEST(BatchNormBackendsTest, MayOverwriteTheirSource) {
       for (const auto& [pass, to, from] : {std::tuple{Pass::kForward, Arg::kDst, Arg::kSrc},
                                            {Pass::kBackwardData, Arg::kDiffSrc, Arg::kDiffDst}}) {
         const auto op = std::make_shared<BatchNormOp>(Shape{3, 17, 5, 5});
-        EXPECT_TRUE(op->RunsInPlace(pass));
+        EXPECT_TRUE(pass == Pass::kForward ? op->Traits().forward_in_place
+                                           : op->Traits().backward_data_in_place);
         const KernelRequest request = RequestFor(op, {pass, training}, 2);
         const Values inputs = RandomInputs(*op, request.execution, 8);
         KernelRun apart(backend, request);

@@ -25,7 +25,7 @@ TEST(BiasOpTest, WorkOperandsAndParameter) {
   EXPECT_EQ(op.WorkOf(Pass::kBackwardWeights, DataType::kBF16).bytes, 2 * 120 + 4 * 3);
   EXPECT_EQ(op.AccumulationLength(Pass::kBackwardWeights), 40);
   EXPECT_FALSE(op.Has({Pass::kBackwardData}));
-  EXPECT_TRUE(op.PassesGradientThrough());
+  EXPECT_TRUE(op.Traits().passes_gradient_through);
   ASSERT_EQ(op.Parameters().size(), 1u);
   EXPECT_EQ(op.Parameters()[0].shape, Shape{3});
 }

@@ -32,9 +32,9 @@ TEST(ConcatOpTest, ShapeWorkAndOperands) {
 
 TEST(ConcatOpTest, SourcesAreContiguousWithOneRow) {
   const ConcatOp one({Shape{1, 3, 4, 5}, Shape{1, 7, 4, 5}}, 1);
-  EXPECT_EQ(one.SourcePlaces(), (std::vector<std::int64_t>{0, 60}));
+  EXPECT_EQ(one.Traits().source_places, (std::vector<std::int64_t>{0, 60}));
   const ConcatOp two({Shape{2, 3, 4, 5}, Shape{2, 7, 4, 5}}, 1);
-  EXPECT_TRUE(two.SourcePlaces().empty());
+  EXPECT_TRUE(two.Traits().source_places.empty());
 }
 
 TEST(ConcatOpTest, ImpossibleGeometryIsRefused) {

@@ -149,7 +149,7 @@ TEST(ConvOpTest, AFunctionIsAppliedLast) {
   EXPECT_EQ(ParseProblem("conv/" + fused->Problem())->Problem(), fused->Problem());
   EXPECT_EQ(fused->FusedWith(ReluOp(plain.dst_shape())), nullptr);
   EXPECT_EQ(fused->FoldedWith(BatchNormOp(plain.dst_shape())), nullptr);
-  EXPECT_FALSE(fused->AddsConstantLast());
+  EXPECT_FALSE(fused->Traits().adds_constant_last);
   // Other parameters than the defaults, another shape.
   const UnaryFunction& swish = *FindUnaryFunction("swish");
   EXPECT_EQ(plain.FusedWith(UnaryOp(swish, plain.dst_shape(), 2, 0)), nullptr);

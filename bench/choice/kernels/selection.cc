@@ -148,7 +148,7 @@ SelectedVariant ByMeasurement(const KernelProblem& problem, int threads, bool& d
 }  // namespace
 
 bool IsSelectable(const Op& op) {
-  return op.layout_policy() == LayoutPolicy::kChooses || op.kind() == "gemm";
+  return op.Traits().layout_policy == LayoutPolicy::kChooses || op.kind() == "gemm";
 }
 
 std::string SelectedVariant::Describe() const {

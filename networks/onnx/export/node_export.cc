@@ -51,7 +51,7 @@ void AddClip(NodeExport& layer, const std::string& input, float lowest, float hi
 
 // A ReLU that is fused into the operation becomes a separate node.
 void AddFusedRelu(NodeExport& layer, const onnx::NodeProto& node) {
-  const std::optional<float> bound = layer.OpAs<Op>().FinalReluBound();
+  const std::optional<float> bound = layer.OpAs<Op>().Traits().final_relu_bound;
   if (bound && *bound != 0) {
     AddClip(layer, node.output(0), 0.0F, *bound, "relu");
   } else if (bound) {
