@@ -93,7 +93,10 @@ CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& cou
   const std::optional<Interval> ratio = MedianInterval(times.to_work);
   const std::optional<Interval> seconds = MedianInterval(times.redirected);
   if (!ratio || !seconds) {
-    return {{}, fmt::format("too few rounds for an interval: {}", times.to_work.size())};
+    return {{},
+            times.to_work.empty() && !rounds.empty()
+                ? "too short: it takes no longer than following its threads does"
+                : fmt::format("too few rounds for an interval: {}", times.to_work.size())};
   }
   const double to_native = Median(times.to_native);
   const Interval off = *MedianInterval(times.to_native);

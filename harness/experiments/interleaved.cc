@@ -7,6 +7,7 @@
 #include "harness/counters/clock.h"
 #include "harness/measure/undisturbed.h"
 #include "harness/measure/watched_run.h"
+#include "harness/statistics/summary.h"
 #include "harness/text/errors.h"
 
 namespace topdnn {
@@ -24,21 +25,24 @@ void RunUntimed(const Condition& condition) {
   for (const TimedStage& stage : condition.stages) stage.run();
 }
 
-// Whether too few rounds of a tenth of the stages or more are undisturbed so far.
-bool NeedsMore(const ConditionTimes& waited) {
-  constexpr double kFew = 0.1;
-  const std::size_t stages = waited.front().size();
-  std::size_t few = 0;
-  for (std::size_t i = 0; i < stages; ++i) {
+// Whether the stages with too few undisturbed rounds so far take more than a twentieth of the time.
+bool NeedsMore(const ConditionTimes& times, const ConditionTimes& waited) {
+  constexpr double kFew = 0.05;
+  double total = 0;
+  double few = 0;
+  for (std::size_t i = 0; i < waited.front().size(); ++i) {
+    if (times.front()[i].empty()) return true;
     std::size_t undisturbed = 0;
     for (std::size_t round = 0; round < waited.front()[i].size(); ++round) {
       undisturbed += std::all_of(waited.begin(), waited.end(), [&](const auto& of_condition) {
         return of_condition[i][round] <= kMaxWaitedOfSample;
       });
     }
-    few += undisturbed < kLeastRounds ? 1 : 0;
+    const double seconds = Median(times.front()[i]);
+    total += seconds;
+    if (undisturbed < kLeastRounds) few += seconds;
   }
-  return static_cast<double>(few) > kFew * static_cast<double>(stages);
+  return few > kFew * total;
 }
 
 // `waited`: several series of the same rounds.
@@ -94,7 +98,7 @@ ConditionTimes RunInterleaved(std::span<const Condition> conditions, const Round
   const std::uint64_t start = clock.now();
   for (std::size_t round = 0; round < kMostRounds; ++round) {
     const double spent = clock.SecondsBetween(start, clock.now()).value_or(0);
-    const bool enough = spent > kMostSeconds * options.seconds || !NeedsMore(waited);
+    const bool enough = spent > kMostSeconds * options.seconds || !NeedsMore(times, waited);
     if (round >= kLeastRounds && spent > options.seconds && enough) break;
     if (round > 0 && spent > std::max(kBudget * options.seconds, kLeastBudget)) break;
     if (options.progress) {
@@ -129,8 +133,7 @@ ConditionTimes RunInterleaved(std::span<const Condition> conditions, const Round
 
 std::vector<std::size_t> UndisturbedRounds(const std::vector<std::vector<double>>& waited) {
   if (waited.empty()) return {};
-  const std::vector<double> most = LargestByRound(waited);
-  return SelectUndisturbed({.samples = most.size(), .waited = most}).kept;
+  return SelectRounds(LargestByRound(waited));
 }
 
 std::vector<std::size_t> UndisturbedRounds(const ConditionTimes& waited) {

@@ -68,16 +68,25 @@ double MeanWidth(std::span<const StageMemory> stages) {
   return seconds > 0 ? widths / seconds : 1;
 }
 
-// Whether fewer rounds than an interval needs are undisturbed, in a tenth of the stages or more.
+// Whether the stages of which fewer rounds are undisturbed than an interval needs take more than a
+// twentieth of the time.
 bool NeedsMore(std::span<const StageMemory> stages) {
-  constexpr double kFew = 0.1;
-  const auto few = std::count_if(stages.begin(), stages.end(), [](const StageMemory& stage) {
-    return stage.reason.empty() &&
-           std::count_if(stage.rounds.begin(), stage.rounds.end(), [](const MemoryRound& round) {
-             return round.waited <= kMaxWaitedOfSample;
-           }) < kLeastRounds;
-  });
-  return static_cast<double>(few) > kFew * static_cast<double>(stages.size());
+  constexpr double kFew = 0.05;
+  double total = 0;
+  double few = 0;
+  for (const StageMemory& stage : stages) {
+    if (!stage.reason.empty()) continue;
+    if (stage.rounds.empty()) return true;
+    std::vector<double> seconds;
+    std::int64_t undisturbed = 0;
+    for (const MemoryRound& round : stage.rounds) {
+      seconds.push_back(round.in_network);
+      undisturbed += round.waited <= kMaxWaitedOfSample ? 1 : 0;
+    }
+    total += Median(seconds);
+    if (undisturbed < kLeastRounds) few += Median(seconds);
+  }
+  return few > kFew * total;
 }
 
 bool HasAbnormal(const std::vector<std::span<const float>>& parts) {

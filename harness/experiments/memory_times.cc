@@ -52,9 +52,7 @@ std::vector<MemoryRound> UndisturbedRounds(std::span<const MemoryRound> rounds) 
   waited.reserve(rounds.size());
   for (const MemoryRound& round : rounds) waited.push_back(round.waited);
   std::vector<MemoryRound> kept;
-  for (const std::size_t i : SelectUndisturbed({.samples = rounds.size(), .waited = waited}).kept) {
-    kept.push_back(rounds[i]);
-  }
+  for (const std::size_t i : SelectRounds(waited)) kept.push_back(rounds[i]);
   return kept;
 }
 

@@ -164,6 +164,18 @@ Selection SelectUndisturbed(const SampleFacts& facts) {
   return selection;
 }
 
+std::vector<std::size_t> SelectRounds(std::span<const double> waited) {
+  std::vector<std::size_t> order(waited.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return waited[a] < waited[b]; });
+  const auto undisturbed = static_cast<std::size_t>(std::count_if(
+      waited.begin(), waited.end(), [](double share) { return share <= kMaxWaitedOfSample; }));
+  order.resize(std::min(waited.size(), std::max(undisturbed, kLeastSamples)));
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
 SpeedShares SpeedsOf(const Selection& selection, std::span<const SpanMark> marks,
                      const QuietReading& best) {
   const QuietReading known = Best(best, HighSpeeds(marks));

@@ -96,6 +96,12 @@ struct Selection {
 // kEnoughShare of all. Pure.
 Selection SelectUndisturbed(const SampleFacts& facts);
 
+// The rounds of an experiment to use, by the share of each that its threads waited: the undisturbed
+// ones, or the kLeastSamples least disturbed ones if an interval needs more than there are. An
+// interval of 6 values reaches from the lowest to the highest, so a disturbed one can only widen
+// it. Pure.
+std::vector<std::size_t> SelectRounds(std::span<const double> waited);
+
 // The lowest speeds of the probes around the kept samples, as shares of `best` or of the speed that
 // a quarter of the readings reach, whichever is higher; each at most 1. Absent if they were not
 // read. Pure.

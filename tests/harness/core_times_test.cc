@@ -147,5 +147,11 @@ TEST(CoreTimes, RefusesTooFewRounds) {
   EXPECT_THAT(WhyRefused(rounds, SameWork()), HasSubstr("too few rounds for an interval: 5"));
 }
 
+TEST(CoreTimes, RefusesWhatIsShorterThanFollowingItsThreads) {
+  const CoreJudgement judged = JudgeCore(CoreRounds(), SameWork(), {.whole = 102e-6}, 4e9);
+  EXPECT_FALSE(judged.result);
+  EXPECT_THAT(judged.reason, HasSubstr("too short"));
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -180,6 +180,16 @@ TEST(UndisturbedTest, FewUndisturbedSamplesAreUsedAndTooFew) {
             "only 2 of 20 samples are undisturbed; of the others 18 waited for a CPU");
 }
 
+// By hand. An interval needs 6 rounds.
+TEST(UndisturbedTest, AnExperimentUsesTheLeastDisturbedRoundsIfTooFewAreUndisturbed) {
+  EXPECT_EQ(SelectRounds(std::vector<double>{0.2, 0, 0, 0.005, 0, 0, 0, 0.006}),
+            (Indices{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(SelectRounds(std::vector<double>{0.2, 0, 0.9, 0.3, 0, 0.1, 0.01, 0.4}),
+            (Indices{0, 1, 3, 4, 5, 6}));
+  EXPECT_EQ(SelectRounds(std::vector<double>{0.2, 0.1}), UpTo(2));
+  EXPECT_TRUE(SelectRounds({}).empty());
+}
+
 // By hand: of 20, none is undisturbed, so the 6 with the least waiting are kept: 3, 7 and the four
 // of 2 %.
 TEST(UndisturbedTest, TheLeastDisturbedStandInForNone) {
