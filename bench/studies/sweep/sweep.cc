@@ -48,37 +48,55 @@ class SweepRun {
         program_(program),
         folder_(folder),
         progress_(progress),
-        schedule_(CasesOf(plan)),
         cpus_(static_cast<int>(AllowedCpus().cpus.size())) {
     index_ = NewIndex(plan);
     if (!folder.before().is_null()) {
       index_["cases"] = FinishedRows(plan, folder.before().at("cases"), folder.PathOf(""));
     }
-    for (const Json& row : index_["cases"]) finished_.insert(TextAt(row, "id"));
+    std::set<std::string> finished;
+    for (const Json& row : index_["cases"]) finished.insert(TextAt(row, "id"));
+    for (SweepCase& one : CasesOf(plan)) {
+      std::string id = IdOf(one, plan.settings);
+      const bool is_finished = finished.contains(id);
+      left_ += is_finished ? 0 : 1;
+      kinds_[KindOf(one)].left += is_finished ? 0 : 1;
+      schedule_.push_back({std::move(one), std::move(id), is_finished});
+    }
   }
 
   Json Run() {
     Write();
-    for (const SweepCase& one : schedule_) {
-      if (finished_.contains(IdOf(one, plan_.settings))) continue;
-      if (Cancelled() || !RunCase(one)) break;
+    for (Scheduled& scheduled : schedule_) {
+      if (scheduled.finished) continue;
+      if (Cancelled() || !RunCase(scheduled)) break;
     }
     Write();
     return index_;
   }
 
  private:
+  struct Scheduled {
+    SweepCase of;
+    std::string id;
+    bool finished;
+  };
+  // Cases of a network and mode take about the same time.
+  struct Kind {
+    double seconds = 0;  // of `timed` cases
+    int timed = 0;
+    int left = 0;  // cases that have not finished
+  };
+
   bool Cancelled() const { return IsCancelled(limits_.cancel); }
   double Passed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   double SecondsLeft() const {
     return limits_.most_seconds ? *limits_.most_seconds - Passed() : limits_.most_seconds_of_case;
   }
 
-  // Cases of a network and mode take about the same time; absent before the first.
-  std::optional<double> ExpectedSeconds(const SweepCase& one) const {
-    const auto known = seconds_of_.find(KindOf(one));
-    if (known == seconds_of_.end()) return std::nullopt;
-    return known->second.sum / static_cast<double>(known->second.n);
+  // Absent before the first case of the kind.
+  static std::optional<double> ExpectedSeconds(const Kind& kind) {
+    if (kind.timed == 0) return std::nullopt;
+    return kind.seconds / static_cast<double>(kind.timed);
   }
   static std::string KindOf(const SweepCase& one) {
     return one.values.at("network") + " " + one.values.at("mode");
@@ -86,43 +104,30 @@ class SweepRun {
 
   std::optional<double> RemainingSeconds() const {
     double seconds = 0;
-    for (const SweepCase& one : schedule_) {
-      if (finished_.contains(IdOf(one, plan_.settings))) continue;
-      const auto expected = ExpectedSeconds(one);
+    for (const auto& [name, kind] : kinds_) {
+      if (kind.left == 0) continue;
+      const auto expected = ExpectedSeconds(kind);
       if (!expected) return std::nullopt;
-      seconds += *expected;
+      seconds += *expected * kind.left;
     }
     return seconds;
   }
 
   void Report(const std::string& id, const Json* row) {
     if (!progress_) return;
-    progress_({.done = schedule_.size() - LeftOut().size(),
+    progress_({.done = schedule_.size() - left_,
                .all = schedule_.size(),
                .id = id,
                .row = row,
                .remaining_seconds = RemainingSeconds()});
   }
 
-  std::vector<std::string> LeftOut() const {
-    std::vector<std::string> ids;
-    for (const SweepCase& one : schedule_) {
-      std::string id = IdOf(one, plan_.settings);
-      if (!finished_.contains(id)) ids.push_back(std::move(id));
-    }
-    return ids;
-  }
-
-  void Add(const std::string& id, Json row) {
-    index_["cases"].push_back(std::move(row));
-    finished_.insert(id);
-  }
-
   // Returns false if the case does not fit into the time, or was cancelled.
-  bool RunCase(const SweepCase& one) {
-    const std::string id = IdOf(one, plan_.settings);
+  bool RunCase(Scheduled& scheduled) {
+    const auto& [one, id, _] = scheduled;
+    Kind& kind = kinds_[KindOf(one)];
     if (limits_.most_seconds &&
-        (SecondsLeft() <= 0 || ExpectedSeconds(one).value_or(0) > SecondsLeft())) {
+        (SecondsLeft() <= 0 || ExpectedSeconds(kind).value_or(0) > SecondsLeft())) {
       // A case of another network may be shorter.
       return SecondsLeft() > 0;
     }
@@ -153,44 +158,57 @@ class SweepRun {
       AddEnd(outcome, row);
     } else {
       AddProfile(profile, SweepFolder::CaseFile(id), row);
-      // (null in the replay of a recording that does not have it)
+      // (in a replay it is the recording's, or null)
       const auto seconds = profile.find("measuring_seconds");
-      if (seconds != profile.end() && seconds->is_number()) measuring_ += seconds->get<double>();
+      if (seconds != profile.end() && seconds->is_number()) {
+        measuring_ += std::min(seconds->get<double>(), outcome.seconds);
+      }
     }
-    Seconds& seconds = seconds_of_[KindOf(one)];
-    seconds.sum += outcome.seconds;
-    ++seconds.n;
+    kind.seconds += outcome.seconds;
+    ++kind.timed;
+    --kind.left;
+    --left_;
     processes_ += outcome.seconds;
-    Add(id, row);
-    Write();
+    scheduled.finished = true;
+    index_["cases"].push_back(row);
+    if (profile.is_null() || WritingIsCheap()) Write();
     Report(id, &row);
     return true;
   }
 
-  void Write() {
-    const std::vector<std::string> left_out = LeftOut();
-    index_["left_out"] = left_out.size();
-    index_["left_out_cases"] = left_out;
-    index_["seconds"] = {{"all", Passed()}, {"processes", processes_}, {"measuring", measuring_}};
-    folder_.Write(index_);
+  // The index holds all cases, so writing it after each of n costs n^2. FinishedRows finds the rows
+  // that are not written yet by their profiles.
+  bool WritingIsCheap() const {
+    constexpr double kShare = 0.05;
+    return writing_seconds_ <= kShare * (Passed() - written_at_);
   }
 
-  struct Seconds {
-    double sum = 0;
-    int n = 0;
-  };
+  void Write() {
+    const double begin = Passed();
+    std::vector<std::string> left_out;
+    for (const Scheduled& scheduled : schedule_) {
+      if (!scheduled.finished) left_out.push_back(scheduled.id);
+    }
+    index_["left_out"] = left_out.size();
+    index_["left_out_cases"] = std::move(left_out);
+    index_["seconds"] = {{"all", begin}, {"processes", processes_}, {"measuring", measuring_}};
+    folder_.Write(index_);
+    written_at_ = Passed();
+    writing_seconds_ = written_at_ - begin;
+  }
 
   const SweepPlan& plan_;
   const SweepLimits& limits_;
   const std::string& program_;
   const SweepFolder& folder_;
   const std::function<void(const SweepProgress&)>& progress_;
-  const std::vector<SweepCase> schedule_;
   const int cpus_;
   const Clock::time_point begin_ = Clock::now();
   Json index_;
-  std::set<std::string> finished_;
-  std::map<std::string, Seconds> seconds_of_;  // by network and mode
+  std::vector<Scheduled> schedule_;
+  std::size_t left_ = 0;               // cases that have not finished
+  std::map<std::string, Kind> kinds_;  // by network and mode
+  double written_at_ = 0, writing_seconds_ = 0;
   double processes_ = 0;
   double measuring_ = 0;
 };

@@ -59,8 +59,9 @@ bool IsMeasured(const std::string& status);
 // Of a command that ends with these indices: whether a case failed, or nothing was measured.
 int ExitStatusOf(const std::vector<const nlohmann::ordered_json*>& indices);
 
-// Runs every case that has no row yet, with `program`, and writes the index after each. Returns the
-// index. A case that does not fit into the time is left out, and counted in "left_out".
+// Runs every case that has no row yet, with `program`, and writes the index after each (see
+// SweepFolder). Returns the index. A case that does not fit into the time is left out, and counted
+// in "left_out".
 nlohmann::ordered_json RunSweep(const SweepPlan& plan, const SweepLimits& limits,
                                 const std::string& program, const SweepFolder& folder,
                                 const std::function<void(const SweepProgress&)>& progress);

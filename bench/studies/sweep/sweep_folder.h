@@ -5,8 +5,9 @@
 //   cases/ID.log    what its process printed
 //   .lock           the sweep that writes to the folder locks it
 //
-// The index is written after each case, completely or not at all. A profile whose row is missing,
-// because the sweep was killed between the two, is found again.
+// The index is written after each case, completely or not at all; if there are thousands of short
+// cases, not after each, so that writing takes a twentieth of the time at most. A profile whose row
+// is missing, because the sweep was killed before it was written, is found again.
 
 #ifndef TOPDNN_BENCH_STUDIES_SWEEP_SWEEP_FOLDER_H_
 #define TOPDNN_BENCH_STUDIES_SWEEP_SWEEP_FOLDER_H_
