@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string_view>
 
 namespace topdnn {
@@ -42,11 +43,10 @@ Part Computing(const TopdownTree& tree) {
   return part;
 }
 
-// What neither memory, nor threads, nor mispredictions take.
-Part CoreOrFrontend(const TopdownTree& tree) {
-  Part part{.name = "core or front end", .low = 1, .high = 1};
-  for (const TreeNode node :
-       {TreeNode::kMemoryBound, TreeNode::kWaiting, TreeNode::kBadSpeculation}) {
+// What these nodes leave.
+Part AllBut(std::initializer_list<TreeNode> nodes, std::string_view name, const TopdownTree& tree) {
+  Part part{.name = name, .low = 1, .high = 1};
+  for (const TreeNode node : nodes) {
     const Part other = PartOf(tree, "", node);
     part.low -= other.high;
     part.high -= other.low;
@@ -123,8 +123,22 @@ BoundByOrReason ChooseBoundBy(const BoundByEvidence& evidence) {
   };
   const bool named = busy || (evidence.binding && is_more(most.middle()));
   if (surely != parts.end() || named) return {.bound_by = NameComputing(evidence, most)};
-  const Part code = CoreOrFrontend(tree);
+  const Part code = AllBut({TreeNode::kMemoryBound, TreeNode::kWaiting, TreeNode::kBadSpeculation},
+                           "core or front end", tree);
   if (is_more(code.low)) return {.bound_by = BoundBy{std::string(code.name), code.middle()}};
+  // Without the core experiment, waits within L1 and L2 (for stores, say) look like computing.
+  const Part near = AllBut({TreeNode::kL3Bound, TreeNode::kDramBound, TreeNode::kWaiting,
+                            TreeNode::kBadSpeculation, TreeNode::kRest},
+                           "core or L2", tree);
+  const double far = PartOf(tree, "", TreeNode::kL3Bound).middle() +
+                     PartOf(tree, "", TreeNode::kDramBound).middle();
+  const bool is_most =
+      near.low >= far && std::all_of(parts.begin() + 2, parts.end(), [&near](const Part& other) {
+        return near.low >= other.middle();
+      });
+  if (tree[TreeNode::kL3Bound] && tree[TreeNode::kDramBound] && is_most) {
+    return {.bound_by = BoundBy{std::string(near.name), near.middle()}};
+  }
   const Part& memory = parts[1];
   return {.reason = fmt::format(
               "computing takes {:.0f} to {:.0f} % of the time, memory {:.0f} to {:.0f} %",

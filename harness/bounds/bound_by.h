@@ -14,7 +14,7 @@ namespace topdnn {
 
 struct BoundBy {
   // "FMA", "DRAM", "L3", "L2", "memory", "waits for threads", "instructions", "core",
-  // "mispredictions", "front end", "core or front end", or what the core model names.
+  // "mispredictions", "front end", "core or front end", "core or L2", or what the core model names.
   std::string what;
   double share = 0;  // of the time, or of the unit's rate
 };
@@ -39,8 +39,9 @@ struct BoundByOrReason {
 
 // The part of the tree (computing, memory, threads, branches, front end) that surely takes more
 // than any other may be expected to take; in it, the most specific name. "core or front end" if
-// memory, threads and branches surely take less than these two together. A unit that is busy for
-// most of the time binds without a tree as well.
+// memory, threads and branches surely take less than these two together, "core or L2" if these
+// surely take more than L3 and DRAM together, threads, branches or the front end. A unit that is
+// busy for most of the time binds without a tree as well.
 BoundByOrReason ChooseBoundBy(const BoundByEvidence& evidence);
 
 }  // namespace topdnn
