@@ -10,7 +10,7 @@
 #include <map>
 
 #include "harness/counters/open_error.h"
-#include "harness/text/parse_number.h"
+#include "harness/machine/thread_list.h"
 
 namespace topdnn {
 
@@ -169,11 +169,9 @@ std::vector<ThreadCounts> PerfSource::FoldThreads(std::span<const std::uint64_t>
 std::vector<pid_t> ThreadsOfProcess() {
   std::vector<pid_t> threads = {0};
   const auto own = static_cast<pid_t>(syscall(SYS_gettid));
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
-    const auto id = ParseNumber<pid_t>(entry.path().filename().string());
-    if (id && *id != own) threads.push_back(*id);
+  for (const pid_t thread : ThreadsOfThisProcess()) {
+    if (thread != own) threads.push_back(thread);
   }
-  std::sort(threads.begin() + 1, threads.end());
   return threads;
 }
 

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
-#include <filesystem>
 #include <mutex>
 #include <new>
 #include <set>
@@ -19,6 +18,7 @@
 
 #include "harness/exact/dispatch_turn.h"
 #include "harness/exact/emitter.h"
+#include "harness/machine/thread_list.h"
 
 namespace topdnn {
 
@@ -222,8 +222,7 @@ TeamTicks TimeInTeams() noexcept { return {in_teams, in_shares}; }
 
 std::map<int, std::uint64_t> ThreadTimes() {
   std::map<int, std::uint64_t> times;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    const int id = std::stoi(task.path().filename());
+  for (const int id : ThreadsOfThisProcess()) {
     // The thread's CPU clock, numbered as in clock_getcpuclockid(3).
     const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(id) << 3U) | 6U);
     timespec t = {};

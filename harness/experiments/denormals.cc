@@ -1,6 +1,5 @@
 #include "harness/experiments/denormals.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "harness/experiments/experiment_error.h"
+#include "harness/machine/thread_list.h"
 
 namespace topdnn {
 
@@ -87,16 +87,6 @@ void OnSignal(int, siginfo_t* info, void* context) {
   request->done.store(true, std::memory_order_release);
 }
 
-std::vector<pid_t> ThreadsOfThisProcess() {
-  std::vector<pid_t> threads;
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/task"), closedir);
-  if (folder == nullptr) throw ExperimentError("/proc/self/task: cannot be read");
-  while (const dirent* entry = readdir(folder.get())) {
-    if (const int thread = std::atoi(entry->d_name); thread > 0) threads.push_back(thread);
-  }
-  return threads;
-}
-
 // Absent: the thread has ended.
 std::optional<bool> Blocks(pid_t thread, int signal) {
   std::ifstream status(fmt::format("/proc/self/task/{}/status", thread));
@@ -122,7 +112,10 @@ template <typename RequestFor>
 std::map<pid_t, std::uint32_t> AskThreads(const RequestFor& fill) {
   constexpr auto kPatience = std::chrono::seconds(10);
   std::vector<pid_t> threads;
-  for (const pid_t thread : ThreadsOfThisProcess()) {
+  std::error_code error;
+  const std::vector<pid_t> all = ThreadsIn("/proc/self/task", error);
+  if (error) throw ExperimentError("/proc/self/task: " + error.message());
+  for (const pid_t thread : all) {
     const std::optional<bool> blocks = Blocks(thread, SIGURG);
     if (blocks.value_or(false)) {
       throw ExperimentError(fmt::format(

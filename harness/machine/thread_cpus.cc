@@ -9,9 +9,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <filesystem>
 
-#include "harness/text/parse_number.h"
+#include "harness/machine/thread_list.h"
 
 namespace topdnn {
 
@@ -44,22 +43,11 @@ std::vector<unsigned long> MaskOf(std::span<const int> cpus) {
   return mask;
 }
 
-// Of a process. Does not throw: a process may end meanwhile.
-std::vector<int> ThreadNumbers(const std::string& process) {
-  std::vector<int> threads;
-  std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("/proc/" + process + "/task", error)) {
-    const auto number = ParseNumber<int>(entry.path().filename().string());
-    if (number > 0) threads.push_back(*number);
-  }
-  return threads;
-}
-
 // The calling thread's number first.
 std::vector<int> OwnThreadNumbers() {
   const int own = static_cast<int>(syscall(SYS_gettid));
-  std::vector<int> threads = ThreadNumbers("self");
+  std::error_code ignored;
+  std::vector<int> threads = ThreadsIn("/proc/self/task", ignored);
   std::erase(threads, own);
   threads.insert(threads.begin(), own);
   return threads;
@@ -72,7 +60,10 @@ int BindThisThread(int cpu) { return SetMask(0, MaskOf(std::span(&cpu, 1))); }
 void BindProcess(pid_t process, std::span<const int> cpus) {
   const std::vector<unsigned long> mask = MaskOf(cpus);
   for (int pass = 0; pass < 2; ++pass) {
-    for (const int thread : ThreadNumbers(std::to_string(process))) SetMask(thread, mask);
+    std::error_code ended;
+    for (const int thread : ThreadsIn(fmt::format("/proc/{}/task", process), ended)) {
+      SetMask(thread, mask);
+    }
   }
 }
 

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <fstream>
 #include <sstream>
+#include <string>
 
 #include "harness/machine/cgroup.h"
+#include "harness/machine/thread_list.h"
 
 namespace topdnn {
 
@@ -48,9 +50,9 @@ std::optional<SchedulerTime> ParseSchedulerTime(std::string_view schedstat) {
 
 std::optional<SchedulerTime> ReadSchedulerTime(const std::filesystem::path& tasks) {
   std::optional<SchedulerTime> sum;
-  std::error_code error;
-  for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
-    std::ifstream file(task.path() / "schedstat");
+  std::error_code ignored;
+  for (const pid_t thread : ThreadsIn(tasks, ignored)) {
+    std::ifstream file(tasks / std::to_string(thread) / "schedstat");
     std::string line;
     if (!std::getline(file, line)) continue;  // the thread has ended
     const std::optional<SchedulerTime> own = ParseSchedulerTime(line);

@@ -8,9 +8,10 @@
 #include <cerrno>
 #include <chrono>
 #include <optional>
+#include <string>
 #include <string_view>
-#include <system_error>
 
+#include "harness/machine/thread_list.h"
 #include "harness/measure/disturbance.h"
 #include "harness/statistics/summary.h"
 
@@ -43,8 +44,8 @@ std::optional<SchedulerTime> ReadAccount(int account) noexcept {
 SchedulerWatch::SchedulerWatch(const std::filesystem::path& tasks) {
   std::error_code error;
   bool counts = false;
-  for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
-    const std::filesystem::path path = task.path() / "schedstat";
+  for (const pid_t thread : ThreadsIn(tasks, error)) {
+    const std::filesystem::path path = tasks / std::to_string(thread) / "schedstat";
     const int account = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (account < 0 && (errno == ENOENT || errno == ESRCH)) continue;  // the thread has ended
     if (account < 0) {  // without this account, disturbed samples would count as undisturbed
