@@ -25,24 +25,20 @@ void RunUntimed(const Condition& condition) {
   for (const TimedStage& stage : condition.stages) stage.run();
 }
 
-// Whether the stages with too few undisturbed rounds so far take more than a twentieth of the time.
+// Whether too few rounds are undisturbed so far.
 bool NeedsMore(const ConditionTimes& times, const ConditionTimes& waited) {
-  constexpr double kFew = 0.05;
-  double total = 0;
-  double few = 0;
+  std::vector<StageRounds> stages;
   for (std::size_t i = 0; i < waited.front().size(); ++i) {
     if (times.front()[i].empty()) return true;
-    std::size_t undisturbed = 0;
+    StageRounds stage{.seconds = Median(times.front()[i])};
     for (std::size_t round = 0; round < waited.front()[i].size(); ++round) {
-      undisturbed += std::all_of(waited.begin(), waited.end(), [&](const auto& of_condition) {
+      stage.undisturbed += std::all_of(waited.begin(), waited.end(), [&](const auto& of_condition) {
         return of_condition[i][round] <= kMaxWaitedOfSample;
       });
     }
-    const double seconds = Median(times.front()[i]);
-    total += seconds;
-    if (undisturbed < kLeastRounds) few += seconds;
+    stages.push_back(stage);
   }
-  return few > kFew * total;
+  return NeedMoreRounds(stages);
 }
 
 // `waited`: several series of the same rounds.

@@ -68,25 +68,22 @@ double MeanWidth(std::span<const StageMemory> stages) {
   return seconds > 0 ? widths / seconds : 1;
 }
 
-// Whether the stages of which fewer rounds are undisturbed than an interval needs take more than a
-// twentieth of the time.
+// Whether too few rounds are undisturbed so far.
 bool NeedsMore(std::span<const StageMemory> stages) {
-  constexpr double kFew = 0.05;
-  double total = 0;
-  double few = 0;
+  std::vector<StageRounds> rounds;
   for (const StageMemory& stage : stages) {
     if (!stage.reason.empty()) continue;
     if (stage.rounds.empty()) return true;
     std::vector<double> seconds;
-    std::int64_t undisturbed = 0;
+    StageRounds of_stage;
     for (const MemoryRound& round : stage.rounds) {
       seconds.push_back(round.in_network);
-      undisturbed += round.waited <= kMaxWaitedOfSample ? 1 : 0;
+      of_stage.undisturbed += round.waited <= kMaxWaitedOfSample ? 1 : 0;
     }
-    total += Median(seconds);
-    if (undisturbed < kLeastRounds) few += Median(seconds);
+    of_stage.seconds = Median(seconds);
+    rounds.push_back(of_stage);
   }
-  return few > kFew * total;
+  return NeedMoreRounds(rounds);
 }
 
 bool HasAbnormal(const std::vector<std::span<const float>>& parts) {

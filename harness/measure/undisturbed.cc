@@ -117,26 +117,32 @@ Selection SelectionOf(const Verdicts& verdicts) {
   return selection;
 }
 
+// The indices of the `keep` samples of least cost, ascending.
+template <class Cost>
+std::vector<std::size_t> IndicesOfLeast(std::size_t keep, std::size_t samples, const Cost& cost) {
+  std::vector<std::size_t> order(samples);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
+  order.resize(std::min(keep, samples));
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
 // Keeps the samples whose threads waited for the least share of their time.
 void KeepLeastDisturbed(const SampleFacts& facts, const Verdicts& verdicts, Selection& selection) {
   const auto tenth =
       static_cast<std::size_t>(std::ceil(kEnoughShare * static_cast<double>(facts.samples)));
   const std::size_t keep = std::min(facts.samples, std::max(kLeastSamples, tenth));
-  std::vector<std::size_t> order(facts.samples);
-  std::iota(order.begin(), order.end(), std::size_t{0});
   const auto cost = [&](std::size_t i) {
     return i < facts.waited.size()
                ? facts.waited[i]
                : static_cast<double>(i < facts.switches.size() ? facts.switches[i] : 0);
   };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
-  order.resize(keep);
-  std::sort(order.begin(), order.end());
-  for (const std::size_t i : order) {
+  selection.kept = IndicesOfLeast(keep, facts.samples, cost);
+  for (const std::size_t i : selection.kept) {
     if (verdicts[i]) --selection.left_out.at(static_cast<std::size_t>(*verdicts[i]));
   }
-  selection.kept = std::move(order);
 }
 
 }  // namespace
@@ -165,15 +171,21 @@ Selection SelectUndisturbed(const SampleFacts& facts) {
 }
 
 std::vector<std::size_t> SelectRounds(std::span<const double> waited) {
-  std::vector<std::size_t> order(waited.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return waited[a] < waited[b]; });
   const auto undisturbed = static_cast<std::size_t>(std::count_if(
       waited.begin(), waited.end(), [](double share) { return share <= kMaxWaitedOfSample; }));
-  order.resize(std::min(waited.size(), std::max(undisturbed, kLeastSamples)));
-  std::sort(order.begin(), order.end());
-  return order;
+  return IndicesOfLeast(std::max(undisturbed, kLeastSamples), waited.size(),
+                        [&](std::size_t i) { return waited[i]; });
+}
+
+bool NeedMoreRounds(std::span<const StageRounds> stages) {
+  constexpr double kFew = 0.05;
+  double total = 0;
+  double few = 0;
+  for (const StageRounds& stage : stages) {
+    total += stage.seconds;
+    if (stage.undisturbed < kLeastSamples) few += stage.seconds;
+  }
+  return few > kFew * total;
 }
 
 SpeedShares SpeedsOf(const Selection& selection, std::span<const SpanMark> marks,

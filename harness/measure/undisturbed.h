@@ -98,9 +98,17 @@ Selection SelectUndisturbed(const SampleFacts& facts);
 
 // The rounds of an experiment to use, by the share of each that its threads waited: the undisturbed
 // ones, or the kLeastSamples least disturbed ones if an interval needs more than there are. An
-// interval of 6 values reaches from the lowest to the highest, so a disturbed one can only widen
-// it. Pure.
+// interval of 6 values reaches from the lowest to the highest, so beside undisturbed ones a
+// disturbed one can only widen it. Pure.
 std::vector<std::size_t> SelectRounds(std::span<const double> waited);
+
+struct StageRounds {
+  double seconds = 0;           // of one execution
+  std::size_t undisturbed = 0;  // rounds
+};
+// Whether the stages with fewer undisturbed rounds than an interval needs take more than a
+// twentieth of the time. Pure.
+bool NeedMoreRounds(std::span<const StageRounds> stages);
 
 // The lowest speeds of the probes around the kept samples, as shares of `best` or of the speed that
 // a quarter of the readings reach, whichever is higher; each at most 1. Absent if they were not

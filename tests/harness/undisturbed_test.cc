@@ -190,6 +190,13 @@ TEST(UndisturbedTest, AnExperimentUsesTheLeastDisturbedRoundsIfTooFewAreUndistur
   EXPECT_TRUE(SelectRounds({}).empty());
 }
 
+// Of 100 s, the stages with fewer than 6 undisturbed rounds take 5 or 6.
+TEST(UndisturbedTest, RoundsAreMissingIfLongStagesLackThem) {
+  EXPECT_FALSE(NeedMoreRounds(std::vector<StageRounds>{{95, 6}, {5, 5}}));
+  EXPECT_TRUE(NeedMoreRounds(std::vector<StageRounds>{{94, 6}, {6, 5}}));
+  EXPECT_TRUE(NeedMoreRounds(std::vector<StageRounds>{{94, 24}, {3, 0}, {3, 5}}));
+}
+
 // By hand: of 20, none is undisturbed, so the 6 with the least waiting are kept: 3, 7 and the four
 // of 2 %.
 TEST(UndisturbedTest, TheLeastDisturbedStandInForNone) {

@@ -58,7 +58,6 @@ class SweepRun {
     for (SweepCase& one : CasesOf(plan)) {
       std::string id = IdOf(one, plan.settings);
       const bool is_finished = finished.contains(id);
-      left_ += is_finished ? 0 : 1;
       kinds_[KindOf(one)].left += is_finished ? 0 : 1;
       schedule_.push_back({std::move(one), std::move(id), is_finished});
     }
@@ -84,7 +83,7 @@ class SweepRun {
   struct Kind {
     double seconds = 0;  // of `timed` cases
     int timed = 0;
-    int left = 0;  // cases that have not finished
+    std::size_t left = 0;  // cases that have not finished
   };
 
   bool Cancelled() const { return IsCancelled(limits_.cancel); }
@@ -108,14 +107,16 @@ class SweepRun {
       if (kind.left == 0) continue;
       const auto expected = ExpectedSeconds(kind);
       if (!expected) return std::nullopt;
-      seconds += *expected * kind.left;
+      seconds += *expected * static_cast<double>(kind.left);
     }
     return seconds;
   }
 
   void Report(const std::string& id, const Json* row) {
     if (!progress_) return;
-    progress_({.done = schedule_.size() - left_,
+    std::size_t left = 0;
+    for (const auto& [name, kind] : kinds_) left += kind.left;
+    progress_({.done = schedule_.size() - left,
                .all = schedule_.size(),
                .id = id,
                .row = row,
@@ -167,7 +168,6 @@ class SweepRun {
     kind.seconds += outcome.seconds;
     ++kind.timed;
     --kind.left;
-    --left_;
     processes_ += outcome.seconds;
     scheduled.finished = true;
     index_["cases"].push_back(row);
@@ -206,7 +206,6 @@ class SweepRun {
   const Clock::time_point begin_ = Clock::now();
   Json index_;
   std::vector<Scheduled> schedule_;
-  std::size_t left_ = 0;               // cases that have not finished
   std::map<std::string, Kind> kinds_;  // by network and mode
   double written_at_ = 0, writing_seconds_ = 0;
   double processes_ = 0;
