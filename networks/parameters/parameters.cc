@@ -81,7 +81,8 @@ NormPlace PlaceOf(const Graph& graph, const GraphNode& node) {
     const std::vector<int>& readers = graph.Readers(read.output);
     return readers.size() == 1 ? &graph.nodes()[readers.front()] : nullptr;
   };
-  const GraphNode* reader = node.op->Traits().removes_channel_constants ? only_reader(node) : nullptr;
+  const GraphNode* reader =
+      node.op->Traits().removes_channel_constants ? only_reader(node) : nullptr;
   ValueId read = node.output;
   while (reader != nullptr && reader->op->Traits().copies_in_inference) {  // stochastic depth
     read = reader->output;
