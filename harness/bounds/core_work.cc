@@ -48,7 +48,8 @@ std::optional<CoreWork> CoreWorkOf(const std::map<std::string, std::optional<dou
     return found == events.end() ? std::nullopt : found->second;
   };
   work.slow_instructions -= optional("exact/openmp_slow_instructions").value_or(0);
-  work.minority_branches = optional("exact/minority_branches");
+  work.missed_branches = optional("exact/missed_branches");
+  if (!work.missed_branches) work.missed_branches = optional("exact/minority_branches");
   work.code_blocks = optional("exact/code_blocks");
   work.rare_code_lines = {optional("exact/rare_code_lines_4k"),
                           optional("exact/rare_code_lines_8k"),

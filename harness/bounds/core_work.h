@@ -23,10 +23,10 @@ struct CoreWork {
   double conditional_branches = 0;
   double predicted_branches = 0;  // conditional and indirect ones
   double taken_branches = 0;
-  // Executions of conditional branches in their rarer direction, and distinct blocks of code;
-  // lines of code fetched for blocks outside the kOftenExecutedBytes (ExactCounts). Absent in the
-  // counts of an earlier version.
-  std::optional<double> minority_branches, code_blocks;
+  // Of conditional branches, mispredicted ones at most, and distinct blocks of code; lines of code
+  // fetched for blocks outside the kOftenExecutedBytes (ExactCounts). Absent in the counts of an
+  // earlier version, whose branches are those in their rarer direction.
+  std::optional<double> missed_branches, code_blocks;
   std::array<std::optional<double>, kOftenExecutedBytes.size()> rare_code_lines;
   double system_calls = 0;
   std::array<double, kFpWidths> fp = {};  // as FP_ARITH_INST_RETIRED counts

@@ -163,13 +163,13 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
   return s;
 }
 
-// Cycles that mispredictions cost at most, if the predictor is at least as good as the best static
-// one. Absent without the branches' own counts, or the measured cost.
+// Cycles that mispredictions cost at most, if the predictor is at least as good as that of
+// ExactCounts. Absent without the branches' own counts, or the measured cost.
 std::optional<double> MispredictedCycles(const CoreWork& work, int threads,
                                          const CoreRates& rates) {
-  if (!work.minority_branches || !work.code_blocks || !rates.mispredict_cycles) return std::nullopt;
+  if (!work.missed_branches || !work.code_blocks || !rates.mispredict_cycles) return std::nullopt;
   const double missed =
-      std::min(work.predicted_branches, *work.minority_branches + *work.code_blocks * threads);
+      std::min(work.predicted_branches, *work.missed_branches + *work.code_blocks * threads);
   return missed * std::max(kMispredictCycles, *rates.mispredict_cycles);
 }
 

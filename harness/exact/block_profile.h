@@ -20,9 +20,10 @@ struct ExecutedBlock {
   std::vector<std::uint8_t> code;  // empty if it could not be read any more
 };
 
-// A conditional branch.
+// A conditional branch. Its executions are pairs of runs: so many taken ones, and so many that are
+// not. A pair is irregular if it differs from the one before, or is longer than kLongestPeriod.
 struct ExecutedBranch {
-  std::uint64_t address = 0, taken = 0, not_taken = 0;
+  std::uint64_t address = 0, taken = 0, not_taken = 0, irregular = 0;
 };
 
 // All threads of the region together; in the order of their addresses.

@@ -58,6 +58,7 @@ struct Site {
   // kBranch: counter of the block on the fall-through path. kRep: first of two counters, the sums
   // of rcx before and after the instruction.
   std::uint32_t own = 0;
+  std::uint32_t runs = 0;                           // kBranch: first of kRunCounters
   std::uint32_t load = 0, store = 0;                // kRep: bytes per iteration
   ZydisMnemonic mnemonic = ZYDIS_MNEMONIC_INVALID;  // kTile
   std::uint8_t tiles[2] = {};                       // kTile: tile register numbers
@@ -97,8 +98,14 @@ struct TileOperations {
 };
 
 struct BranchCount {
-  std::uint64_t address, taken, not_taken;
+  std::uint64_t address, taken, not_taken, irregular;
 };
+
+// Of a branch, for branch_runs.cc. The first three are negative: the executions of its block until
+// the last one that was not taken, the executions that were not taken until the last taken one, and
+// the lengths of the last pair of runs. The last one is ExecutedBranch::irregular.
+enum RunCounter { kSeen, kSeenNotTaken, kPair, kScratch, kIrregular };
+inline constexpr std::uint32_t kRunCounters = 5;
 
 // A two-way set of (negated address, code). Adding the target to a negated address gives 0 for a
 // match, and LEA adds without changing the flags.
@@ -183,6 +190,9 @@ void Miss(Context* context, const char* what, std::uint64_t address) noexcept;
 // translate.cc. Returns code for the block at `address` and translates it if needed; null: it
 // cannot be translated.
 const std::uint8_t* CodeFor(Context* context, std::uint64_t address) noexcept;
+// branch_runs.cc. Emits what follows an execution of the branch that was not taken, before it is
+// counted, and gives the branch its RunCounters.
+void EmitRuns(Context* context, Site* branch) noexcept;
 // fixed_code.cc. Emits the code that all blocks share.
 void EmitFixedCode(Context* context) noexcept;
 // translate.cc. Emits a system call that continues at `next`. A child that the call starts runs

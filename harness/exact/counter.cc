@@ -77,7 +77,8 @@ std::map<std::uint64_t, ExecutedBranch> Branches(const std::vector<Context*>& co
   for (const Context* c : contexts) {
     for (const BranchCount& branch : c->branches) {
       ExecutedBranch& sum = branches[branch.address];
-      sum = {branch.address, sum.taken + branch.taken, sum.not_taken + branch.not_taken};
+      sum = {branch.address, sum.taken + branch.taken, sum.not_taken + branch.not_taken,
+             sum.irregular + branch.irregular};
     }
   }
   return branches;
@@ -98,7 +99,13 @@ void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
   counts->blocks = code.size();
   counts->rare_code_lines = LinesOfRareCode(std::move(code));
   for (const auto& [address, branch] : Branches(contexts)) {
-    counts->minority_branches += std::min(branch.taken, branch.not_taken);
+    const std::uint64_t rarer = std::min(branch.taken, branch.not_taken);
+    counts->minority_branches += rarer;
+    counts->missed_branches +=
+        std::min(rarer, kMissesOfPair * branch.irregular + kLearningMisses * contexts.size());
+  }
+  if (counts->missed_branches > counts->conditional_branches / kBranchesPerMiss) {
+    counts->missed_branches = counts->minority_branches;
   }
 }
 
@@ -145,6 +152,9 @@ ExactCounts SumOf(const std::vector<Context*>& contexts) {
     Fold(each);
     const ExactCounts& own = *each->counts;
     counts.Add(own, 1);
+    if (each != contexts.front()) {  // (it starts the teams)
+      counts.synchronizing_instructions += own.atomic_instructions + own.system_calls;
+    }
     counts.conditional_taken += own.conditional_taken;
     counts.amx_bf16 += own.amx_bf16;
     counts.amx_int8 += own.amx_int8;

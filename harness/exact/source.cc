@@ -60,6 +60,8 @@ constexpr Event kEvents[] = {
     {"exact/branches_taken", TOPDNN_COUNT(c.branches_taken())},
     {"exact/indirect_branches", TOPDNN_COUNT(c.indirect_branches)},
     {"exact/minority_branches", TOPDNN_COUNT(c.minority_branches)},
+    {"exact/missed_branches", TOPDNN_COUNT(c.missed_branches)},
+    {"exact/synchronizing_instructions", TOPDNN_COUNT(c.synchronizing_instructions)},
     {"exact/slow_instructions", TOPDNN_COUNT(c.slow_instructions)},
     {"exact/fusible_instructions", TOPDNN_COUNT(c.fusible_instructions)},
     {"exact/instruction_bytes", TOPDNN_COUNT(c.instruction_bytes)},

@@ -378,6 +378,7 @@ bool EmitBlock(Context* c, std::uint64_t limit, CodeKind kind, std::uint64_t* ne
       .address = block.start,
       .branch = *branch == nullptr ? 0 : static_cast<std::uint32_t>(*branch - c->sites.items) + 1};
   e.Mark();
+  if (*branch != nullptr) EmitRuns(c, *branch);
   const std::size_t bytes = block.end - block.start;
   if (kind == CodeKind::kChangeable) EmitCheck(c, text, block.start, bytes);
   const std::size_t place = PlaceOfCount(c, n);
@@ -480,6 +481,7 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
                    .branch = static_cast<std::uint32_t>(branch - c->sites.items) + 1};
         Emitter(c).Mark();
         const std::uint32_t own = c->counters.count++;
+        EmitRuns(c, branch);
         if (CurrentTranslation().counts) Emitter(c).Count(own, kNothing);
       }
       Emitter(c).Byte(0xe9);

@@ -43,5 +43,64 @@ TEST(StageTree, TheStepSaysWhyItHasNoTree) {
   EXPECT_EQ(report.step.tree_reason, "no stage has a tree");
 }
 
+// A stage of 10 ms on two threads of 1 GHz, whose repeated call takes `native` seconds, of which
+// 80 % compute and 0.2 ms are waits for threads.
+Record StageInNetwork(double native) {
+  Record stage;
+  stage.pass = "forward";
+  stage.regime = "in-network";
+  stage.seconds = Summarize(std::vector<double>{10e-3, 10e-3, 10e-3});
+  CoreResult& core = stage.core_experiment.emplace();
+  core.beyond_l1 = {0.1, 0.25};
+  core.core_seconds = {0.8 * native, 0.84 * native};
+  core.native_seconds = core.translated_seconds = native;
+  core.waiting_seconds = 2e-4;
+  stage.waiting = Interval{0.02, 0.05};
+  stage.events = {{"exact/synchronizing_instructions", 0.0}};
+  return stage;
+}
+
+BoundsMachine TwoThreads() {
+  BoundsMachine machine;
+  machine.rates.emplace().threads = 2;
+  return machine;
+}
+
+void ExpectNode(const Record& stage, TreeNode node, double low, double high) {
+  ASSERT_TRUE(stage.tree) << stage.tree_reason;
+  const std::optional<NodeShare>& share = (*stage.tree)[node];
+  ASSERT_TRUE(share) << NameOf(node);
+  EXPECT_NEAR(share->low, low, 1e-9) << NameOf(node);
+  EXPECT_NEAR(share->high, high, 1e-9) << NameOf(node);
+}
+
+// The call in the network takes 0.5 ms longer. Of its 10 ms, at least 80 % of 9.5 and 0.1 ms
+// compute or wait for threads, and at least what the repeated call waits for memory does so here.
+TEST(StageTree, WhatARepeatedCallWaitsForTheCallInTheNetworkWaitsForToo) {
+  Record stage = StageInNetwork(9.5e-3);
+  AddTree(TwoThreads(), stage);
+  ExpectNode(stage, TreeNode::kWaiting, 0.02 * 0.95, 0.05);
+  ExpectNode(stage, TreeNode::kMemoryBound, 0.1 * 0.95 * (1 - 0.05), 1 - (7.6e-3 + 1e-4) / 10e-3);
+}
+
+// A repeated call that takes longer than the one in the network ran on a slower machine.
+TEST(StageTree, ASlowerMachineDuringTheExperimentChangesNoShare) {
+  Record stage = StageInNetwork(12.5e-3);
+  AddTree(TwoThreads(), stage);
+  ExpectNode(stage, TreeNode::kMemoryBound, 0.1 * (1 - 0.05), 1 - 0.8 * (10e-3 + 1e-4) / 10e-3);
+}
+
+// Barriers within a kernel are not seen; without an instruction to wait with, it has none.
+TEST(StageTree, OnlyAKernelThatCanWaitMayHaveBarriers) {
+  Record stage = StageInNetwork(10e-3);
+  AddTree(TwoThreads(), stage);
+  ExpectNode(stage, TreeNode::kWaiting, 0.02, 0.05);
+  for (const std::optional<double> instructions : {std::optional(4.0), std::optional<double>()}) {
+    stage.events["exact/synchronizing_instructions"] = instructions;
+    AddTree(TwoThreads(), stage);
+    ExpectNode(stage, TreeNode::kWaiting, 0.02, 0.1);
+  }
+}
+
 }  // namespace
 }  // namespace topdnn

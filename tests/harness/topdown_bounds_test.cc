@@ -78,7 +78,7 @@ TEST(TopdownBounds, FollowFromCountsAndTheManual) {
   EXPECT_THAT(made.bounds->at("Bad_Speculation").basis, HasSubstr("assuming no machine clears"));
 }
 
-// 1,000 executions in the rarer direction and 50 cold blocks, of 20 cycles, in 0.98e6.
+// 1,000 missed branches and 50 cold blocks, of 20 cycles, in 0.98e6.
 TEST(CountShares, UsesTheBranchesOwnCounts) {
   CoreWork work = MixedWork();
   const auto bad = [&] {
@@ -86,10 +86,10 @@ TEST(CountShares, UsesTheBranchesOwnCounts) {
         ->bad_speculation;
   };
   EXPECT_NEAR(bad(), 0.1428571, 1e-6) << "without them, each branch may miss";
-  work.minority_branches = 1000;
+  work.missed_branches = 1000;
   work.code_blocks = 50;
   EXPECT_NEAR(bad(), 1050 * 20 / 0.98e6, 1e-9);
-  work.minority_branches = 1e5;  // never more than there are branches
+  work.missed_branches = 1e5;  // never more than there are branches
   EXPECT_NEAR(bad(), 2000 * 20 / 0.98e6, 1e-9);
 }
 

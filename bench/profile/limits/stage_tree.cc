@@ -36,7 +36,8 @@ CoreTime ClockOf(const BoundsMachine& machine, const Record& record) {
 }
 
 // The share of the time beyond L1. In the network, code may be cold as well, and that is no wait
-// for data. What a repeated call waits for, the call in the network waits for, too.
+// for data. What a repeated call waits for, the call in the network waits for, too. So it takes at
+// least as long: if it takes less, the machine was slower during the experiment.
 Interval BeyondL1(const CoreResult& core, const Record& record, double hertz) {
   if (IsHot(record)) return core.beyond_l1;
   const Interval time = TimeOf(record);
@@ -49,19 +50,24 @@ Interval BeyondL1(const CoreResult& core, const Record& record, double hertz) {
   const double cold = code && hertz > 0 ? ColdCodeSeconds(*code, hertz) : time.low;
   const double least_core = core.core_seconds.low + (1 - kWaitingVaries) * waits;
   const double most_core = core.core_seconds.high + (1 + kWaitingVaries) * waits;
-  const double low = std::max(repeated, 1 - (most_core + cold) / time.low);
-  const double high = 1 - least_core / time.high;
+  const double slower_low = std::min(1.0, time.low / core.native_seconds);
+  const double slower_high = std::min(1.0, time.high / core.native_seconds);
+  const double low = std::max(repeated, 1 - (most_core * slower_high + cold) / time.low);
+  const double high = 1 - least_core * slower_low / time.high;
   return {std::clamp(std::min(low, high), 0.0, 1.0), std::clamp(high, 0.0, 1.0)};
 }
 
 // The share was measured over repeated calls. In the network a call takes longer, and the threads
 // may wait as long as there, or as much longer as the call takes. ASSUMED: barriers within a
-// kernel, which are not seen, wait at most as long again.
+// kernel, which are not seen, wait at most as long again; without an instruction to wait with, it
+// has none.
 std::optional<Interval> WaitingOf(const Record& record) {
   constexpr double kOwnBarriers = 2;
   if (!record.waiting) return std::nullopt;
   Interval waiting = *record.waiting;
-  waiting.high = std::min(1.0, kOwnBarriers * waiting.high);
+  if (record.Event("exact/synchronizing_instructions") != 0) {
+    waiting.high = std::min(1.0, kOwnBarriers * waiting.high);
+  }
   if (!IsHot(record) && record.core_experiment) {
     waiting.low *= std::min(1.0, record.core_experiment->native_seconds / TimeOf(record).high);
   }

@@ -31,6 +31,7 @@ struct Tally {
   std::uint64_t unconditional_branches = 0;  // direct jumps and calls
   std::uint64_t indirect_branches = 0;  // jumps and calls through a register or memory, returns
   std::uint64_t system_calls = 0;
+  std::uint64_t atomic_instructions = 0;  // and `pause`
   // Instructions that may take much longer than a load followed by a multiply-add: divisions,
   // square roots, gathers, atomic, string, x87 and serializing instructions.
   std::uint64_t slow_instructions = 0;
@@ -48,11 +49,29 @@ struct Tally {
 // of 4,096 micro-ops.
 inline constexpr std::array<std::uint64_t, 4> kOftenExecutedBytes = {4096, 8192, 11264, 16384};
 
+// ASSUMED: a predictor learns a branch whose pattern repeats after at most this many executions, as
+// long as few branches are missed: others spoil the history that it looks up. Current cores keep
+// the history of hundreds of branches (Agner Fog, microarchitecture, chapter 3); `topdnn validate`
+// measures a period of 25.
+inline constexpr std::uint64_t kLongestPeriod = 31;
+inline constexpr std::uint64_t kBranchesPerMiss = 32;
+// Of a pair of runs of unexpected lengths: each end where it was expected, and where it was not.
+inline constexpr std::uint64_t kMissesOfPair = 4;
+// Of a branch in a thread, until its pattern is known. ASSUMED.
+inline constexpr std::uint64_t kLearningMisses = 16;
+
 struct ExactCounts : Tally {
   std::uint64_t conditional_taken = 0;
   // Sum over all conditional branches of min(taken, not taken): the fewest mispredictions of any
   // static prediction.
   std::uint64_t minority_branches = 0;
+  // The mispredictions of a predictor that expects each branch to repeat its last pair of runs
+  // (ExecutedBranch), and that misses no more than the best static one. If they are more than one
+  // of kBranchesPerMiss, those of the best static one.
+  std::uint64_t missed_branches = 0;
+  // Instructions in the shares of workers with which threads may wait for each other: atomic ones,
+  // `pause` and system calls.
+  std::uint64_t synchronizing_instructions = 0;
   std::uint64_t amx_bf16 = 0, amx_int8 = 0;            // tile dot products (instructions)
   std::uint64_t amx_bf16_flops = 0, amx_int8_ops = 0;  // with the tile configuration in use
   std::uint64_t code_bytes = 0, blocks = 0;            // distinct code executed

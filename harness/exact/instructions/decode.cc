@@ -198,9 +198,11 @@ void Classify(const Instruction& i, Tally* t) noexcept {
     t->vnni[width] += 1;
     t->vnni_ops += static_cast<std::uint64_t>(c.weight * bits / 32);
   }
+  const bool locked = (i.raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0;
   t->slow_instructions += (c.traits & kSlow) != 0 || i.flow == Flow::kSystemCall || i.rep ||
-                          i.raw.meta.category == ZYDIS_CATEGORY_X87_ALU ||
-                          (i.raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0;
+                          i.raw.meta.category == ZYDIS_CATEGORY_X87_ALU || locked;
+  t->atomic_instructions += locked || i.raw.mnemonic == ZYDIS_MNEMONIC_PAUSE ||
+                            (i.raw.mnemonic == ZYDIS_MNEMONIC_XCHG && i.writes);
   t->fusible_instructions += (c.traits & kFusible) != 0 || IsRegisterMove(i);
   t->instruction_bytes += i.raw.length;
   t->conditional_branches += i.flow == Flow::kConditional;
