@@ -96,6 +96,8 @@ struct BranchBits {
 void RunBranches(std::int64_t n, BranchBits bits) {
   constexpr std::int64_t kPeriod = 25;
   constexpr std::int64_t kSetBits = 8;  // one after the other
+  // The compiler must not know the bits: it would leave out what does not change the branch.
+  asm volatile("" : "+r"(bits.random), "+r"(bits.repeated));
   std::uint64_t state = 88172645463325252U;
   std::uint64_t sum = 0;
   for (std::int64_t left = n; left > 0; left -= kPeriod) {

@@ -78,7 +78,7 @@ TEST(TopdownBounds, FollowFromCountsAndTheManual) {
   EXPECT_THAT(made.bounds->at("Bad_Speculation").basis, HasSubstr("assuming no machine clears"));
 }
 
-// 1,000 missed branches and 50 cold blocks, of 20 cycles, in 0.98e6.
+// 1,000 missed branches and 50 cold blocks, of 25 cycles, in 0.98e6.
 TEST(CountShares, UsesTheBranchesOwnCounts) {
   CoreWork work = MixedWork();
   const auto bad = [&] {
@@ -88,9 +88,9 @@ TEST(CountShares, UsesTheBranchesOwnCounts) {
   EXPECT_NEAR(bad(), 0.1428571, 1e-6) << "without them, each branch may miss";
   work.missed_branches = 1000;
   work.code_blocks = 50;
-  EXPECT_NEAR(bad(), 1050 * 20 / 0.98e6, 1e-9);
+  EXPECT_NEAR(bad(), 1050 * 25 / 0.98e6, 1e-9);
   work.missed_branches = 1e5;  // never more than there are branches
-  EXPECT_NEAR(bad(), 2000 * 20 / 0.98e6, 1e-9);
+  EXPECT_NEAR(bad(), 2000 * 25 / 0.98e6, 1e-9);
 }
 
 // The time is in an interval: 1 to 2 ms.
