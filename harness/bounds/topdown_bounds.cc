@@ -21,8 +21,8 @@ constexpr double kSlowCycles = 100;
 // instruction tables).
 constexpr double kMispredictCycles = 20;
 constexpr double kLinkCycles = 12;
-// ASSUMED: a branch that waits for a chain of operations costs this much more than that of the probe,
-// which waits for a load (1.08 measured on Zen 3).
+// ASSUMED: a branch that waits for a chain of operations costs this much more than that of the
+// probe, which waits for a load (1.08 measured on Zen 3).
 constexpr double kLateBranch = 1.25;
 // Cycles that are lost at a taken branch: if a larger level of the target buffer predicts it, and
 // if so few blocks of code are executed that the fast level has the targets of all (1,024 or more

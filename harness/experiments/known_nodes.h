@@ -4,8 +4,8 @@
 // Loops of a few instructions, written out, are known to retire one operation per instruction (a
 // decrement and the branch on it are one), to wait for no data, and to be predicted. So Retiring is
 // their operations over the slots of their cycles, and Core_Bound is what is left. A branch on a
-// random bit, or on one that repeats, costs what the same loop is faster on equal bits. Of threads with shares of known
-// length, the shorter ones wait.
+// random bit, or on one that repeats, costs what the same loop is faster on equal bits. Of threads
+// with shares of known length, the shorter ones wait.
 
 #ifndef TOPDNN_HARNESS_EXPERIMENTS_KNOWN_NODES_H_
 #define TOPDNN_HARNESS_EXPERIMENTS_KNOWN_NODES_H_
