@@ -20,10 +20,11 @@ struct ExecutedBlock {
   std::vector<std::uint8_t> code;  // empty if it could not be read any more
 };
 
-// A conditional branch. Its executions are pairs of runs: so many taken ones, and so many that are
-// not. A pair is irregular if it differs from the one before, or is longer than kLongestPeriod.
+// A conditional branch. Its executions are pairs of runs: so many that are not taken, and so many
+// taken ones. A pair is irregular if its lengths differ from those of the pair before. Executions
+// in blocks that are entered in different ways are followed separately.
 struct ExecutedBranch {
-  std::uint64_t address = 0, taken = 0, not_taken = 0, irregular = 0;
+  std::uint64_t address = 0, taken = 0, not_taken = 0, pairs = 0, irregular = 0;
 };
 
 // All threads of the region together; in the order of their addresses.

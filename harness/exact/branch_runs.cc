@@ -13,7 +13,6 @@ namespace topdnn {
 
 // (The flags stay as they are. jrcxz reaches 127 bytes.)
 void EmitRuns(Context* c, Site* branch) noexcept {
-  static_assert(kLongestPeriod == 31, "the code shifts the period by 5 bits");
   if (!CurrentTranslation().counts) return;
   branch->runs = c->counters.count;
   c->counters.count += kRunCounters;
@@ -43,13 +42,10 @@ void EmitRuns(Context* c, Site* branch) noexcept {
   const auto* const scratch = reinterpret_cast<const std::uint8_t*>(&runs[kScratch]);
   e.Bytes({0x89, 0x05});  // mov [scratch + 4], eax: both lengths in 64 bits
   e.Displacement(scratch + 4);
-  e.Bytes({0x48, 0x8d, 0x0c, 0x01});  // lea rcx, [rcx + rax]: the period
+  e.Load(kRcx, &runs[kPairs]);
+  e.Bytes({0x48, 0x8d, 0x49, 1});  // lea rcx, [rcx + 1]
+  e.Store(&runs[kPairs], kRcx);
   e.Load(kRax, scratch);
-  e.Bytes({0x48, 0x8d, 0x0c, 0xcd, 0, 0, 0, 0});  // lea rcx, [8 * rcx]
-  e.Store(scratch, kRcx);
-  e.Bytes({0x8b, 0x0d});  // mov ecx, [scratch + 1]: the period / 32
-  e.Displacement(scratch + 1);
-  e.Bytes({0xe3, 2, 0xeb, 7 + 4 + 2});  // jrcxz over the jump; jmp to the irregular ones
   e.Load(kRcx, &runs[kPair]);
   e.Bytes({0x48, 0x8d, 0x0c, 0x01, 0xe3, 7 + 4 + 7});  // lea rcx, [rcx + rax]; jrcxz over these
   e.Load(kRcx, &runs[kIrregular]);

@@ -98,14 +98,14 @@ struct TileOperations {
 };
 
 struct BranchCount {
-  std::uint64_t address, taken, not_taken, irregular;
+  std::uint64_t address, taken, not_taken, pairs, irregular;
 };
 
 // Of a branch, for branch_runs.cc. The first three are negative: the executions of its block until
 // the last one that was not taken, the executions that were not taken until the last taken one, and
-// the lengths of the last pair of runs. The last one is ExecutedBranch::irregular.
-enum RunCounter { kSeen, kSeenNotTaken, kPair, kScratch, kIrregular };
-inline constexpr std::uint32_t kRunCounters = 5;
+// the lengths of the last pair of runs. The last two are those of ExecutedBranch.
+enum RunCounter { kSeen, kSeenNotTaken, kPair, kScratch, kPairs, kIrregular };
+inline constexpr std::uint32_t kRunCounters = 6;
 
 // A two-way set of (negated address, code). Adding the target to a negated address gives 0 for a
 // match, and LEA adds without changing the flags.

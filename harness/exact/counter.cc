@@ -78,7 +78,7 @@ std::map<std::uint64_t, ExecutedBranch> Branches(const std::vector<Context*>& co
     for (const BranchCount& branch : c->branches) {
       ExecutedBranch& sum = branches[branch.address];
       sum = {branch.address, sum.taken + branch.taken, sum.not_taken + branch.not_taken,
-             sum.irregular + branch.irregular};
+             sum.pairs + branch.pairs, sum.irregular + branch.irregular};
     }
   }
   return branches;
@@ -98,13 +98,18 @@ void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
   }
   counts->blocks = code.size();
   counts->rare_code_lines = LinesOfRareCode(std::move(code));
+  const std::uint64_t own_branches =
+      counts->conditional_branches -
+      std::min(counts->conditional_branches, counts->openmp_branches);
   for (const auto& [address, branch] : Branches(contexts)) {
     const std::uint64_t rarer = std::min(branch.taken, branch.not_taken);
     counts->minority_branches += rarer;
-    counts->missed_branches +=
-        std::min(rarer, kMissesOfPair * branch.irregular + kLearningMisses * contexts.size());
+    const bool learned = branch.pairs * kLearnedBranches >= own_branches;
+    counts->missed_branches += std::min(
+        rarer,
+        learned ? kMissesOfPair * branch.irregular + kLearningMisses * contexts.size() : rarer);
   }
-  if (counts->missed_branches > counts->conditional_branches / kBranchesPerMiss) {
+  if (counts->missed_branches > own_branches / kBranchesPerMiss) {
     counts->missed_branches = counts->minority_branches;
   }
 }

@@ -26,7 +26,8 @@ void FoldSite(Context* c, const Site& site) {
     if (record != c->operands.end()) record->rep_bytes += iterations * (site.load + site.store);
   } else if (site.kind == Site::kBranch && (times | own) != 0) {
     c->counts->conditional_taken += times - own;
-    c->branches.Add({site.address, times - own, own, c->counters.items[site.runs + kIrregular]});
+    const std::uint64_t* const runs = c->counters.items + site.runs;
+    c->branches.Add({site.address, times - own, own, runs[kPairs], runs[kIrregular]});
   }
 }
 

@@ -104,7 +104,8 @@ void RunBranches(std::int64_t n, BranchBits bits) {
     for (std::int64_t k = 0; k < kPeriod; ++k) {
       state ^= state << 13U;
       state ^= state >> 7U;
-      state ^= state << 17U;  // xorshift64 (Marsaglia, J. Statistical Software 8(14), 2003)
+      state ^= state << 17U;       // xorshift64 (Marsaglia, J. Statistical Software 8(14), 2003)
+      asm volatile("" : "+r"(k));  // (the compiler does not unroll the loop)
       const std::uint64_t repeated = k < kSetBits ? 64 : 0;
       const std::uint64_t bit = (state & bits.random) | (repeated & bits.repeated);
       asm volatile("test $64, %1\n jz 2f\n add $1, %0\n 2:" : "+r"(sum) : "r"(bit) : "cc");
@@ -230,10 +231,10 @@ void AddLoop(const KnownLoop& loop, const CorePipeline& pipeline, const CoreRate
 
 void AddBranches(const CorePipeline& pipeline, const CoreRates& rates,
                  std::vector<MixResult>& results) {
-  const double predicted = TimeOf([] { RunBranches(kIterations, {}); }).first;
   const auto add = [&](const char* name, BranchBits bits) {
     const auto run = [bits] { RunBranches(kIterations, bits); };
     const CountedTree tree = TreeByCounts(run, pipeline, rates);
+    const double predicted = TimeOf([] { RunBranches(kIterations, {}); }).first;
     const double share = std::max(0.0, 1 - predicted / TimeOf(run).first);
     results.push_back(
         NodeOf(tree, TreeNode::kBadSpeculation, name, {share - kTruthError, share + kTruthError}));
@@ -278,7 +279,7 @@ std::vector<MixResult> RunKnownNodes(const CorePipeline& pipeline, const CoreRat
     say(loop.name);
     AddLoop(loop, pipeline, rates, results);
   }
-  say("a branch on random bits");
+  say("branches");
   AddBranches(pipeline, rates, results);
   if (threads > 1) results.push_back(RunImbalance(threads));
   return results;

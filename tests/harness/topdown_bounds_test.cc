@@ -449,6 +449,12 @@ TEST(CoreWork, IsAbsentIfAnyCountIsAbsent) {
   EXPECT_EQ(CoreWorkOf(events)->fp[kPacked256], 5);
   EXPECT_EQ(CoreWorkOf(events)->fp[kPacked512], 10);
   EXPECT_EQ(CoreWorkOf(events)->loads, 5);
+  EXPECT_FALSE(CoreWorkOf(events)->missed_branches);
+  auto with_branches = events;
+  with_branches["exact/minority_branches"] = 7;  // of an earlier version
+  EXPECT_EQ(CoreWorkOf(with_branches)->missed_branches, 7);
+  with_branches["exact/missed_branches"] = 3;
+  EXPECT_EQ(CoreWorkOf(with_branches)->missed_branches, 3);
   for (auto& [name, value] : events) {
     const auto kept = value;
     value.reset();

@@ -14,10 +14,10 @@ namespace topdnn {
 namespace {
 
 // The translator counts, and for the experiment `core` runs code uncounted and with its operands
-// redirected; that experiment's part of the folder is about 580 lines. Following the runs of branches
-// takes 80.
-constexpr std::size_t kMaxLines = 1350;       // of the translator
-constexpr std::size_t kMaxLinesInAll = 3670;  // of the folder
+// redirected; that experiment's part of the folder is about 580 lines. Following the runs of
+// branches takes 90.
+constexpr std::size_t kMaxLines = 1400;       // of the translator
+constexpr std::size_t kMaxLinesInAll = 3680;  // of the folder
 
 // The translator: decode and classify, translate and relocate, dispatch and link, count and fold,
 // and what they share. The other files of the folder map memory, follow mappings, signals, system
@@ -26,6 +26,7 @@ constexpr std::string_view kTranslator[] = {"instructions/decode.h",
                                             "instructions/decode.cc",
                                             "emitter.h",
                                             "translate.cc",
+                                            "branch_runs.cc",
                                             "dispatch.cc",
                                             "fold.cc",
                                             "context.h",

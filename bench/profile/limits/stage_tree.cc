@@ -36,8 +36,9 @@ CoreTime ClockOf(const BoundsMachine& machine, const Record& record) {
 }
 
 // The share of the time beyond L1. In the network, code may be cold as well, and that is no wait
-// for data. What a repeated call waits for, the call in the network waits for, too. So it takes at
-// least as long: if it takes less, the machine was slower during the experiment.
+// for data. What a repeated call waits for, the call in the network waits for, too. If a repeated
+// call takes longer, the machine may have been slower during the experiment, which then shows too
+// much of the core, or its data may be farther away than in the network.
 Interval BeyondL1(const CoreResult& core, const Record& record, double hertz) {
   if (IsHot(record)) return core.beyond_l1;
   const Interval time = TimeOf(record);
@@ -50,11 +51,18 @@ Interval BeyondL1(const CoreResult& core, const Record& record, double hertz) {
   const double cold = code && hertz > 0 ? ColdCodeSeconds(*code, hertz) : time.low;
   const double least_core = core.core_seconds.low + (1 - kWaitingVaries) * waits;
   const double most_core = core.core_seconds.high + (1 + kWaitingVaries) * waits;
-  const double slower_low = std::min(1.0, time.low / core.native_seconds);
-  const double slower_high = std::min(1.0, time.high / core.native_seconds);
-  const double low = std::max(repeated, 1 - (most_core * slower_high + cold) / time.low);
-  const double high = 1 - least_core * slower_low / time.high;
-  return {std::clamp(std::min(low, high), 0.0, 1.0), std::clamp(high, 0.0, 1.0)};
+  const double low = std::max(repeated, 1 - (most_core + cold) / time.low);
+  const double high = 1 - least_core / time.high;
+  const double slower = std::min(1.0, time.low / core.native_seconds);
+  return {std::clamp(std::min(low, high), 0.0, 1.0),
+          std::clamp(1 - slower * least_core / time.high, 0.0, 1.0)};
+}
+
+// Threads of a product of matrices wait for each other's flags in loops that only load (OpenBLAS,
+// driver/level3/level3_thread.c; oneDNN, src/cpu/x64/gemm/gemm_driver.cpp).
+bool WaitsByLoads(const Record& record) {
+  return record.backend == "openblas" || record.op == "inner_product" || record.op == "matmul" ||
+         record.op == "gemm";
 }
 
 // The share was measured over repeated calls. In the network a call takes longer, and the threads
@@ -65,7 +73,7 @@ std::optional<Interval> WaitingOf(const Record& record) {
   constexpr double kOwnBarriers = 2;
   if (!record.waiting) return std::nullopt;
   Interval waiting = *record.waiting;
-  if (record.Event("exact/synchronizing_instructions") != 0) {
+  if (WaitsByLoads(record) || record.Event("exact/synchronizing_instructions") != 0) {
     waiting.high = std::min(1.0, kOwnBarriers * waiting.high);
   }
   if (!IsHot(record) && record.core_experiment) {

@@ -49,11 +49,11 @@ struct Tally {
 // of 4,096 micro-ops.
 inline constexpr std::array<std::uint64_t, 4> kOftenExecutedBytes = {4096, 8192, 11264, 16384};
 
-// ASSUMED: a predictor learns a branch whose pattern repeats after at most this many executions, as
-// long as few branches are missed: others spoil the history that it looks up. Current cores keep
-// the history of hundreds of branches (Agner Fog, microarchitecture, chapter 3); `topdnn validate`
-// measures a period of 25.
-inline constexpr std::uint64_t kLongestPeriod = 31;
+// ASSUMED: a predictor learns a branch whose pattern repeats within this many branches of the
+// region, as long as few are missed: others spoil the history that it looks up. Skylake keeps the
+// last 93 taken branches, and later cores more (Yavarzadeh and others, Half&Half, IEEE S&P 2023);
+// `topdnn validate` measures a pattern of 50.
+inline constexpr std::uint64_t kLearnedBranches = 64;
 inline constexpr std::uint64_t kBranchesPerMiss = 32;
 // Of a pair of runs of unexpected lengths: each end where it was expected, and where it was not.
 inline constexpr std::uint64_t kMissesOfPair = 4;
