@@ -25,8 +25,9 @@
 //   limit would be one per load, which bounds nothing.
 //
 //   CountShares has fewer, with more assumptions. ASSUMED: a warm predictor is not worse than the
-//   best static prediction of each branch, which misses its executions in the rarer direction, and
-//   learns a branch that repeats a short pattern (ExactCounts::missed_branches); an indirect branch
+//   best static prediction of each branch, which misses its executions in the rarer direction; it
+//   knows how the branch was reached, and learns one that repeats a short pattern
+//   (ExactCounts::missed_branches); an indirect branch
 //   misses only when it is cold, once per block of code and thread; and a misprediction costs at
 //   most kLateBranch times what the probe measured.
 //

@@ -20,11 +20,12 @@ struct ExecutedBlock {
   std::vector<std::uint8_t> code;  // empty if it could not be read any more
 };
 
-// A conditional branch. Its executions are pairs of runs: so many that are not taken, and so many
-// taken ones. A pair is irregular if its lengths differ from those of the pair before. Executions
-// in blocks that are entered in different ways are followed separately.
+// A conditional branch. Executions in blocks that are entered in different ways are followed
+// separately: how many go in the rarer direction, and their pairs of runs: so many that are not
+// taken, and so many taken ones. A pair is irregular if its lengths differ from those of the pair
+// before.
 struct ExecutedBranch {
-  std::uint64_t address = 0, taken = 0, not_taken = 0, pairs = 0, irregular = 0;
+  std::uint64_t address = 0, taken = 0, not_taken = 0, rarer = 0, pairs = 0, irregular = 0;
 };
 
 // All threads of the region together; in the order of their addresses.

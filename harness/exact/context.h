@@ -98,7 +98,7 @@ struct TileOperations {
 };
 
 struct BranchCount {
-  std::uint64_t address, taken, not_taken, pairs, irregular;
+  std::uint64_t address, taken, not_taken, rarer, pairs, irregular;
 };
 
 // Of a branch, for branch_runs.cc. The first three are negative: the executions of its block until

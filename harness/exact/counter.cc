@@ -77,8 +77,8 @@ std::map<std::uint64_t, ExecutedBranch> Branches(const std::vector<Context*>& co
   for (const Context* c : contexts) {
     for (const BranchCount& branch : c->branches) {
       ExecutedBranch& sum = branches[branch.address];
-      sum = {branch.address, sum.taken + branch.taken, sum.not_taken + branch.not_taken,
-             sum.pairs + branch.pairs, sum.irregular + branch.irregular};
+      sum = {branch.address,           sum.taken + branch.taken, sum.not_taken + branch.not_taken,
+             sum.rarer + branch.rarer, sum.pairs + branch.pairs, sum.irregular + branch.irregular};
     }
   }
   return branches;
@@ -102,12 +102,11 @@ void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
       counts->conditional_branches -
       std::min(counts->conditional_branches, counts->openmp_branches);
   for (const auto& [address, branch] : Branches(contexts)) {
-    const std::uint64_t rarer = std::min(branch.taken, branch.not_taken);
-    counts->minority_branches += rarer;
+    counts->minority_branches += std::min(branch.taken, branch.not_taken);
     const bool learned = branch.pairs * kLearnedBranches >= own_branches;
-    counts->missed_branches += std::min(
-        rarer,
-        learned ? kMissesOfPair * branch.irregular + kLearningMisses * contexts.size() : rarer);
+    const std::uint64_t missed =
+        kMissesOfPair * branch.irregular + kLearningMisses * contexts.size();
+    counts->missed_branches += learned ? std::min(branch.rarer, missed) : branch.rarer;
   }
   if (counts->missed_branches > own_branches / kBranchesPerMiss) {
     counts->missed_branches = counts->minority_branches;

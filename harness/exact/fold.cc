@@ -27,7 +27,8 @@ void FoldSite(Context* c, const Site& site) {
   } else if (site.kind == Site::kBranch && (times | own) != 0) {
     c->counts->conditional_taken += times - own;
     const std::uint64_t* const runs = c->counters.items + site.runs;
-    c->branches.Add({site.address, times - own, own, runs[kPairs], runs[kIrregular]});
+    c->branches.Add({site.address, times - own, own, std::min(times - own, own), runs[kPairs],
+                     runs[kIrregular]});
   }
 }
 

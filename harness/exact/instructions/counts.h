@@ -66,8 +66,8 @@ struct ExactCounts : Tally {
   // static prediction.
   std::uint64_t minority_branches = 0;
   // The mispredictions of a predictor that expects each branch to repeat its last pair of runs
-  // (ExecutedBranch), and that misses no more than the best static one. If they are more than one
-  // of kBranchesPerMiss, those of the best static one.
+  // (ExecutedBranch), and otherwise the more frequent direction of the way in which its block was
+  // entered. If they are more than one of kBranchesPerMiss, those of the best static one.
   std::uint64_t missed_branches = 0;
   // Instructions in the shares of workers with which threads may wait for each other: atomic ones,
   // `pause` and system calls.
