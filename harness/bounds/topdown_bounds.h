@@ -27,9 +27,9 @@
 //   CountShares has fewer, with more assumptions. ASSUMED: a warm predictor is not worse than the
 //   best static prediction of each branch, which misses its executions in the rarer direction; it
 //   knows how the branch was reached, and learns one that repeats a short pattern
-//   (ExactCounts::missed_branches); an indirect branch
-//   misses only when it is cold, once per block of code and thread; and a misprediction costs at
-//   most kLateBranch times what the probe measured.
+//   (ExactCounts::missed_branches); an indirect branch misses only when it is cold, once per block
+//   of code and thread; and a misprediction costs at most kLateBranch times what the probe
+//   measured.
 //
 // - Frontend_Bound, upper end. It exists only if the code that is executed often fills at most half
 //   of the micro-op cache and of the first-level instruction cache. The micro-op cache then

@@ -18,16 +18,11 @@ void EmitRuns(Context* c, Site* branch) noexcept {
   c->counters.count += kRunCounters;
   std::uint64_t* const runs = c->counters.items + branch->runs;
   Emitter e(c);
-  int spilled = 0;
-  for (const int r : {kRax, kRcx, kRdx}) {
-    e.Spill(r);
-    e.Mark(spilled |= 1 << r);
-  }
-
+  e.SpillAll();
   e.Load(kRax, &c->counters.items[branch->block]);
   e.Load(kRcx, &runs[kSeen]);
-  e.Bytes({0x48, 0x8d, 0x4c, 0x01, 0xff});           // lea rcx, [rcx + rax - 1]: the taken ones
-  e.Bytes({0x48, 0xf7, 0xd0, 0x48, 0x8d, 0x40, 1});  // not rax; lea rax, [rax + 1]
+  e.Bytes({0x48, 0x8d, 0x4c, 0x01, 0xff});  // lea rcx, [rcx + rax - 1]: the taken ones
+  e.Negate(kRax);
   e.Store(&runs[kSeen], kRax);
   e.Bytes({0xe3, 2, 0xeb, 5, 0xe9});  // jrcxz to the jump; jmp over it; jmp to the end
   const std::uint8_t* const none_taken = c->code;
@@ -36,27 +31,22 @@ void EmitRuns(Context* c, Site* branch) noexcept {
   e.Store(&runs[kScratch], kRcx);
   e.Load(kRdx, &c->counters.items[branch->own]);
   e.Load(kRax, &runs[kSeenNotTaken]);
-  e.Bytes({0x48, 0x8d, 0x04, 0x10});                 // lea rax, [rax + rdx]: those not taken
-  e.Bytes({0x48, 0xf7, 0xd2, 0x48, 0x8d, 0x52, 1});  // not rdx; lea rdx, [rdx + 1]
+  e.Bytes({0x48, 0x8d, 0x04, 0x10});  // lea rax, [rax + rdx]: those not taken
+  e.Negate(kRdx);
   e.Store(&runs[kSeenNotTaken], kRdx);
   const auto* const scratch = reinterpret_cast<const std::uint8_t*>(&runs[kScratch]);
   e.Bytes({0x89, 0x05});  // mov [scratch + 4], eax: both lengths in 64 bits
   e.Displacement(scratch + 4);
-  e.Load(kRcx, &runs[kPairs]);
-  e.Bytes({0x48, 0x8d, 0x49, 1});  // lea rcx, [rcx + 1]
-  e.Store(&runs[kPairs], kRcx);
+  e.AddOne(&runs[kPairs], kRcx);
   e.Load(kRax, scratch);
   e.Load(kRcx, &runs[kPair]);
-  e.Bytes({0x48, 0x8d, 0x0c, 0x01, 0xe3, 7 + 4 + 7});  // lea rcx, [rcx + rax]; jrcxz over these
-  e.Load(kRcx, &runs[kIrregular]);
-  e.Bytes({0x48, 0x8d, 0x49, 1});  // lea rcx, [rcx + 1]
-  e.Store(&runs[kIrregular], kRcx);
-  e.Bytes({0x48, 0xf7, 0xd0, 0x48, 0x8d, 0x40, 1});  // not rax; lea rax, [rax + 1]
+  e.Bytes({0x48, 0x8d, 0x0c, 0x01, 0xe3, 7 + 4 + 7});  // lea rcx, [rcx + rax]; jrcxz over AddOne
+  e.AddOne(&runs[kIrregular], kRcx);
+  e.Negate(kRax);
   e.Store(&runs[kPair], kRax);
 
   e.SetField(none_taken, c->code);
-  for (const int r : {kRax, kRcx, kRdx}) e.Unspill(r);
-  e.Mark();
+  e.UnspillAll();
 }
 
 }  // namespace topdnn

@@ -85,7 +85,7 @@ void LayOut(Arena* arena, Context* c) {
   c->sites.items = arena->Take<Site>(kMaxItems);
   c->exits.items = arena->Take<Exit>(kMaxItems);
   c->marks.items = arena->Take<Mark>(kMarksPerItem * kMaxItems);
-  c->branches.items = arena->Take<BranchCount>(kMaxItems);
+  c->branches.items = arena->Take<ExecutedBranch>(kMaxItems);
   c->touched.items = arena->Take<BlockCount>(kMaxItems);
   c->team_calls.items = arena->Take<TeamCall>(kMaxItems);
   c->tiles.items = arena->Take<TileOperations>(kMaxItems);

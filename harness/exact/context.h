@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 
+#include "harness/exact/block_profile.h"
 #include "harness/exact/instructions/counts.h"
 #include "harness/exact/instructions/decode.h"
 #include "harness/exact/redirect.h"
@@ -97,10 +98,6 @@ struct TileOperations {
   std::uint64_t address, operations;
 };
 
-struct BranchCount {
-  std::uint64_t address, taken, not_taken, rarer, pairs, irregular;
-};
-
 // Of a branch, for branch_runs.cc. The first three are negative: the executions of its block until
 // the last one that was not taken, the executions that were not taken until the last taken one, and
 // the lengths of the last pair of runs. The last two are those of ExecutedBranch.
@@ -160,10 +157,10 @@ struct Context {
   List<Block> blocks;
   List<Site> sites;
   List<Exit> exits;
-  List<Mark> marks;              // sorted by code address
-  Mark mark;                     // for the code being emitted
-  List<std::uint64_t> counters;  // the first is always zero
-  List<BranchCount> branches;    // filled by Fold; an address may occur more than once
+  List<Mark> marks;               // sorted by code address
+  Mark mark;                      // for the code being emitted
+  List<std::uint64_t> counters;   // the first is always zero
+  List<ExecutedBranch> branches;  // filled by Fold; an address may occur more than once
   // Executed blocks, filled by Fold; one may occur more than once.
   List<BlockCount> touched;
   List<TeamCall> team_calls;

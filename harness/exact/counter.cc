@@ -75,7 +75,7 @@ std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> TimesOfBlocks(
 std::map<std::uint64_t, ExecutedBranch> Branches(const std::vector<Context*>& contexts) {
   std::map<std::uint64_t, ExecutedBranch> branches;
   for (const Context* c : contexts) {
-    for (const BranchCount& branch : c->branches) {
+    for (const ExecutedBranch& branch : c->branches) {
       ExecutedBranch& sum = branches[branch.address];
       sum = {branch.address,           sum.taken + branch.taken, sum.not_taken + branch.not_taken,
              sum.rarer + branch.rarer, sum.pairs + branch.pairs, sum.irregular + branch.irregular};

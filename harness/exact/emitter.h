@@ -61,6 +61,30 @@ class Emitter {
   }
   void Spill(int r) { Store(&c_->spill[r], r); }
   void Unspill(int r) { Load(r, &c_->spill[r]); }
+  // Spills rax, rcx and rdx, with a mark after each.
+  void SpillAll() {
+    int spilled = 0;
+    for (const int r : {kRax, kRcx, kRdx}) {
+      Spill(r);
+      Mark(spilled |= 1 << r);
+    }
+  }
+  void UnspillAll() {
+    for (const int r : {kRax, kRcx, kRdx}) Unspill(r);
+    Mark();
+  }
+  void Increment(int r) { Bytes({0x48 | (r >> 3) * 5, 0x8d, 0x40 | (r & 7) * 9, 1}); }  // lea
+  // slot += 1, by way of r.
+  void AddOne(const void* slot, int r) {
+    Load(r, slot);
+    Increment(r);
+    Store(slot, r);
+  }
+  // Changes the sign of r, one of the first eight.
+  void Negate(int r) {
+    Bytes({0x48, 0xf7, 0xd0 | r});  // not r
+    Increment(r);
+  }
   // counter += 1. `dead`: what may be overwritten here: kFlags, a register, or kNothing.
   void Count(std::uint32_t counter, int dead) {
     const void* slot = &c_->counters.items[counter];
@@ -74,9 +98,7 @@ class Emitter {
         Spill(r);
         Mark(kRaxSpilled);
       }
-      Load(r, slot);
-      Bytes({0x48 | (r >> 3) * 5, 0x8d, 0x40 | (r & 7) * 9, 1});  // lea r, [r + 1]
-      Store(slot, r);
+      AddOne(slot, r);
     }
     c_->mark.counted = true;
     if (dead == kNothing) {

@@ -81,8 +81,7 @@ void Uncount(Context* c, std::uint64_t address, std::uint64_t end) {
 // taken.
 void CorrectBranch(Context* c, std::uint64_t address, std::uint64_t not_taken) {
   c->counts->conditional_taken -= 1;
-  if (c->branches.count < kMaxItems)
-    c->branches.Add({address, ~std::uint64_t{0}, not_taken, 0, 0, 0});
+  if (c->branches.count < kMaxItems) c->branches.Add({address, ~std::uint64_t{0}, not_taken});
 }
 
 // Corrects the counts at `mark` to what was executed.

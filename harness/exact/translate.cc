@@ -316,21 +316,11 @@ void EmitCheck(Context* c, const std::uint8_t* code, std::uint64_t address, std:
   e.Byte(0xe9);
   e.U32(0);
   const std::uint8_t* differs = c->code;
-  constexpr int kSpilled = kRaxSpilled | kRcxSpilled | kRdxSpilled;
-  const auto restore = [&] {
-    for (const int r : {kRax, kRcx, kRdx}) e.Unspill(r);
-    e.Mark();
-  };
-  e.Mark(kSpilled);
-  restore();
+  e.Mark(kRaxSpilled | kRcxSpilled | kRdxSpilled);
+  e.UnspillAll();
   e.Leave(Exit::kStale, address, field);
   e.SetField(field, c->code);
-  e.Spill(kRax);
-  e.Mark(kRaxSpilled);
-  e.Spill(kRcx);
-  e.Mark(kRaxSpilled | kRcxSpilled);
-  e.Spill(kRdx);
-  e.Mark(kSpilled);
+  e.SpillAll();
   e.Constant(kRax, address);
   for (std::size_t k = 0; k < bytes;) {
     std::size_t width = 8;
@@ -346,7 +336,7 @@ void EmitCheck(Context* c, const std::uint8_t* code, std::uint64_t address, std:
     e.Displacement(differs);
     k += width;
   }
-  restore();
+  e.UnspillAll();
 }
 
 // Translates the block at `*next` to the end of the cache and sets `*next` to the block that

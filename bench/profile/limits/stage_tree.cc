@@ -53,9 +53,8 @@ Interval BeyondL1(const CoreResult& core, const Record& record, double hertz) {
   const double most_core = core.core_seconds.high + (1 + kWaitingVaries) * waits;
   const double low = std::max(repeated, 1 - (most_core + cold) / time.low);
   const double high = 1 - least_core / time.high;
-  const double slower = std::min(1.0, time.high / core.native_seconds);
-  return {std::clamp(std::min(low, high), 0.0, 1.0),
-          std::clamp(1 - slower * least_core / time.high, 0.0, 1.0)};
+  const double high_if_slower = 1 - least_core / std::max(time.high, core.native_seconds);
+  return {std::clamp(std::min(low, high), 0.0, 1.0), std::clamp(high_if_slower, 0.0, 1.0)};
 }
 
 // Threads of a product of matrices wait for each other's flags in loops that only load (OpenBLAS,
