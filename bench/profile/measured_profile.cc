@@ -210,7 +210,8 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
       ProfilePlan(options.workload, options.training(), *workload.plan, images, settings);
   measured.profile.clock.program = std::chrono::duration<double>(program).count();
   const SequenceSamples& timed = measured.profile.in_network;
-  if (timed.step.selection.enough && JudgeDisturbance(timed.disturbance).status == Status::kOk) {
+  if ((timed.step.selection.enough || !timed.step.composed.empty()) &&
+      JudgeDisturbance(timed.disturbance).status == Status::kOk) {
     RememberRates(RatesOf(measured.profile.best_reading, threads));
   }
   if (!Interrupted()) {

@@ -47,7 +47,8 @@ class Profiler {
         settings_(settings),
         calls_(plan),
         timed_(calls_.stages()),
-        quiet_(plan.threads()) {}
+        quiet_(plan.threads()),
+        pace_(plan.threads()) {}
 
   PlanProfile Profile() {
     PlanProfile profile = Measure();
@@ -78,6 +79,9 @@ class Profiler {
       clock.from = SecondsSince1970();
       profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
       clock.to = SecondsSince1970();
+      if (const double pace = FullPace(profile.in_network); pace > 0) {
+        quietest_ = Best(quietest_, {{}, {}, pace});
+      }
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - from;
       constexpr double kMostDifference = 0.1;  // seconds; more than time servers slew in minutes
       clock.was_set = std::abs(clock.to - clock.from - seconds.count()) > kMostDifference;
@@ -118,6 +122,10 @@ class Profiler {
     options.core_hertz = ReadCoreHertz;
     options.speeds = [this](bool brief) { return SpeedNow(brief); };
     options.best_speeds = Best(quietest_, settings_.best_reading);
+    if (pace_.works()) {
+      options.pace = PaceReader{.instructions_per_second = [this] { return pace_.Read(); },
+                                .cost_seconds = pace_.cost_seconds()};
+    }
   }
 
   // The speeds of the probes now. A brief reading is too noisy to be the best one.
@@ -189,6 +197,7 @@ class Profiler {
   const std::vector<TimedStage>& timed_;
   Feed feed_{this};
   QuietCheck quiet_;
+  CorePace pace_;
   QuietReading quietest_;
 };
 
@@ -307,7 +316,8 @@ std::string IntervalText(const std::optional<Interval>& interval) {
 
 // "the times are those of 119 of 223 steps; of the others 104 waited for a CPU"; empty if at most a
 // tenth is left out.
-std::string LeftOutNote(const Selection& selection) {
+std::string LeftOutNote(const StageSamples& step) {
+  const Selection& selection = step.selection;
   constexpr double kWorthSaying = 0.1;
   const std::int64_t left_out = selection.LeftOut();
   const auto samples = static_cast<std::int64_t>(selection.kept.size()) + left_out;
@@ -315,6 +325,12 @@ std::string LeftOutNote(const Selection& selection) {
   std::string reasons;
   for (const auto& [reason, count] : ReasonsOf(selection)) {
     reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, reason);
+  }
+  if (!step.composed.empty()) {
+    return fmt::format(
+        "only {} of {} whole steps are undisturbed, so the step's time is the sum of its stages' "
+        "undisturbed times; of the other steps {}",
+        selection.kept.size(), samples, reasons);
   }
   return fmt::format("the times are those of {} of {} steps; of the others {}",
                      selection.kept.size(), samples, reasons);
@@ -352,7 +368,7 @@ std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime r
     notes.push_back({.text = cut_short + ": the machine is busy, and the budget of time was spent",
                      .main = true});
   }
-  if (std::string text = LeftOutNote(profile.in_network.step.selection); !text.empty()) {
+  if (std::string text = LeftOutNote(profile.in_network.step); !text.empty()) {
     notes.push_back({.text = std::move(text), .main = true});
   }
   for (Note& note : CountNotes(plan, profile)) notes.push_back(std::move(note));
@@ -436,13 +452,13 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
       if (i < profile.in_network.stages.size()) {
         record = RecordOf(profile.in_network.stages[i], profile.in_network.events, verdict,
                           NameOf(regime));
-        record.speeds = SpeedsAround(profile.in_network.disturbance);
+        record.speeds = SpeedsOf(profile.in_network, profile.in_network.stages[i]);
       }
     } else if (i < profile.isolated.size()) {
       const SequenceSamples& own = profile.isolated[i];
       record =
           RecordOf(own.stages.front(), own.events, JudgeWholeRun(own.disturbance), NameOf(regime));
-      record.speeds = SpeedsAround(own.disturbance);
+      record.speeds = SpeedsOf(own, own.stages.front());
     }
     // The step's work is that of all stages, also of those that were not timed by themselves.
     const Work work = stages[i].work();
@@ -468,7 +484,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
   }
   report.step = RecordOf(profile.in_network.step, profile.in_network.events, verdict,
                          NameOf(Regime::kInNetwork));
-  report.step.speeds = SpeedsAround(profile.in_network.disturbance);
+  report.step.speeds = SpeedsOf(profile.in_network, profile.in_network.step);
   AddRunCounts(profile.in_network.step, profile.in_network.run_events, report.step);
   report.step.flops = flops;
   report.step.flops_without_padding = without_padding;

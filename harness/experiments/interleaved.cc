@@ -54,7 +54,7 @@ std::vector<double> LargestByRound(const std::vector<std::vector<double>>& waite
 
 }  // namespace
 
-TimedRun RunTimed(const Condition& condition, const TickClock& clock, SchedulerWatch& watch) {
+TimedRun RunTimed(const Condition& condition, const TickClock& clock, LossWatch& watch) {
   TimedRun run;
   run.seconds.assign(condition.stages.size(), 0);
   run.waited.assign(condition.stages.size(), 0);
@@ -62,7 +62,7 @@ TimedRun RunTimed(const Condition& condition, const TickClock& clock, SchedulerW
   const double least = watch.cost_seconds() / kReadingShare;
   std::size_t first = 0;  // of the stages since the last reading
   double since = 0;       // their time
-  std::uint64_t waited = watch.Waited();
+  watch.Begin();
   std::uint64_t before = clock.now();
   for (std::size_t i = 0; i < condition.stages.size(); ++i) {
     condition.stages[i].run();
@@ -71,11 +71,9 @@ TimedRun RunTimed(const Condition& condition, const TickClock& clock, SchedulerW
     before = after;
     since += run.seconds[i];
     if (since < least && i + 1 < condition.stages.size()) continue;
-    const std::uint64_t now = watch.Waited();
-    const double share = since > 0 ? 1e-9 * static_cast<double>(now - waited) / since : 0;
+    const double share = watch.End(since);
     for (; first <= i; ++first) run.waited[first] = share;
     since = 0;
-    waited = now;
     before = clock.now();
   }
   return run;
@@ -112,7 +110,7 @@ ConditionTimes RunInterleaved(std::span<const Condition> conditions, const Round
       if (conditions[c].enter) conditions[c].enter();
       RunUntimed(conditions[c]);
       // (a condition may start threads, so their accounts are opened anew)
-      SchedulerWatch watch;
+      LossWatch watch;
       of_round[c] = RunTimed(conditions[c], clock, watch);
       if (conditions[c].leave) conditions[c].leave();
     }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "harness/counters/clock.h"
+#include "harness/measure/loss_watch.h"
 #include "harness/measure/measure.h"
-#include "harness/measure/scheduler_watch.h"
 
 namespace topdnn {
 
@@ -37,11 +37,11 @@ struct RoundOptions {
   std::function<void(std::string_view what, double share)> progress;
 };
 
-// One timed run of a sequence: seconds by stage, and the waiting as a share of them.
+// One timed run of a sequence: seconds by stage, and the share of them that was lost (LossWatch).
 struct TimedRun {
   std::vector<double> seconds, waited;
 };
-TimedRun RunTimed(const Condition& condition, const TickClock& clock, SchedulerWatch& watch);
+TimedRun RunTimed(const Condition& condition, const TickClock& clock, LossWatch& watch);
 
 // In each round and condition the sequence runs twice, and the second run is timed: the first one
 // brings the caches to the state of a running network. The order of the conditions is reversed from

@@ -10,7 +10,7 @@
 #include "harness/counters/clock.h"
 #include "harness/exact/counter.h"
 #include "harness/experiments/interleaved.h"
-#include "harness/measure/scheduler_watch.h"
+#include "harness/measure/loss_watch.h"
 #include "harness/measure/undisturbed.h"
 #include "harness/measure/watched_run.h"
 #include "harness/statistics/summary.h"
@@ -39,6 +39,8 @@ constexpr double kShortest = 5e-6;
 // The stage is repeated for about this long on each kind of pages, at least once.
 constexpr double kRepeatSeconds = 2e-3;
 constexpr int kMostRepeats = 20;
+// Repetitions are watched if the readings take at most this share of their time.
+constexpr double kMostWatching = 0.1;
 // Long sequences run once in a round: the maps that changed before it cost much less than 1 %.
 constexpr double kLongSequence = 0.3;
 // A stage in a network is not timed again on its own pages if cold code takes less of its time than
@@ -101,7 +103,8 @@ class Experiment {
         options_(options),
         footprints_(footprints),
         memory_(subject.memory, subject.threads, footprints),
-        clock_(BestClock()) {}
+        clock_(BestClock()),
+        watch_(subject.threads) {}
 
   MemoryExperiment Run() {
     MemoryExperiment result;
@@ -272,23 +275,24 @@ class Experiment {
     return seconds;
   }
 
-  // The median of the repetitions, after one that is not timed. An interruption does not change the
-  // median of many; of few, the undisturbed ones are used, or the round is disturbed.
+  // The median of the repetitions, after one that is not timed. Each is watched, unless a reading
+  // takes long beside it; then an interruption does not change the median of many. Disturbed ones
+  // are repeated, and if all are, the round is disturbed.
   double Repeated(std::size_t i, MemoryRound* round) {
-    constexpr int kMany = 7;
+    constexpr int kPatienceOfRepeats = 3;
     StageAt(i)();
-    const bool watches = repeats_[i] < kMany;
+    const bool watches = repeats_[i] * watch_.cost_seconds() < kMostWatching * kRepeatSeconds;
+    const auto wanted = static_cast<std::size_t>(repeats_[i]);
     std::vector<double> all, undisturbed;
-    double least_waited = 1;
-    for (int k = 0; k < repeats_[i]; ++k) {
-      const std::uint64_t before = watches ? watch_.Waited() : 0;
+    double least_lost = watches ? 1 : 0;
+    while (undisturbed.size() < wanted && all.size() < kPatienceOfRepeats * wanted) {
+      if (watches) watch_.Begin();
       all.push_back(TimeOnce(i));
-      const std::uint64_t after = watches ? watch_.Waited() : 0;
-      const double waited = 1e-9 * static_cast<double>(after - before) / std::max(all.back(), 1e-9);
-      least_waited = std::min(least_waited, waited);
-      if (waited <= kMaxWaitedOfSample) undisturbed.push_back(all.back());
+      const double lost = watches ? watch_.End(all.back()) : 0;
+      least_lost = std::min(least_lost, lost);
+      if (lost <= kMaxWaitedOfSample) undisturbed.push_back(all.back());
     }
-    round->waited = std::max(round->waited, least_waited);
+    round->waited = std::max(round->waited, least_lost);
     return Median(undisturbed.empty() ? all : undisturbed);
   }
 
@@ -300,7 +304,7 @@ class Experiment {
   std::uint64_t start_ = clock_.now();
   double budget_end_ = 0;  // of the phase, in seconds since start_
   double sequence_seconds_ = 0;
-  SchedulerWatch watch_;
+  LossWatch watch_;
   std::vector<TouchedPages> touched_;
   std::vector<int> repeats_;
 };

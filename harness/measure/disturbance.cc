@@ -144,8 +144,13 @@ std::string JudgeThrottling(const Disturbance& seen) {
                      100 * share);
 }
 
+// What the clock at both ends of the run says. The pace includes the clock around each sample.
+double ClockChange(const Speeds& speeds) {
+  return speeds.by_pace ? 0 : speeds.clock_change.value_or(0);
+}
+
 std::string JudgeClock(const Speeds& speeds, const Interval& memory_share) {
-  const double change = speeds.clock_change.value_or(0);
+  const double change = ClockChange(speeds);
   if (std::abs(change) * (1 - memory_share.low) <= kMaxClockChange) return "";
   return fmt::format("the core clock moved by {:+.1f} %", 100 * change);
 }
@@ -167,8 +172,10 @@ bool MemoryMoved(const Speeds& speeds) {
 }  // namespace
 
 Speeds SpeedsAround(const Disturbance& seen) {
-  Speeds speeds = {
-      .clock_change = {}, .arithmetic = seen.arithmetic_ratio, .memory = seen.memory_ratio};
+  Speeds speeds = {.clock_change = {},
+                   .arithmetic = seen.arithmetic_ratio,
+                   .memory = seen.memory_ratio,
+                   .by_pace = seen.by_pace};
   if (seen.core_hertz_before && seen.core_hertz_after && *seen.core_hertz_before > 0) {
     speeds.clock_change = *seen.core_hertz_after / *seen.core_hertz_before - 1;
   }
@@ -177,7 +184,7 @@ Speeds SpeedsAround(const Disturbance& seen) {
 
 Interval InfluenceOf(const Speeds& speeds, const Interval& memory_share) {
   const double busy = 1 - memory_share.low;
-  const double change = std::abs(speeds.clock_change.value_or(0));
+  const double change = std::abs(ClockChange(speeds));
   const double slower = std::max(change, 1 - speeds.arithmetic.value_or(1));
   const double memory = MemoryMoved(speeds) ? 1 - *speeds.memory : 0;
   return {.low = std::max(0.0, 1 - busy * slower - memory_share.high * memory),
@@ -190,9 +197,10 @@ Verdict JudgeSpeeds(const Speeds& speeds, const Interval& memory_share) {
     if (!reason.empty()) Worsen(verdict, Status::kDegraded, reason);
   };
   degrade(JudgeClock(speeds, memory_share));
+  const double least = speeds.by_pace ? kMinPace : kMinQuietRatio;
   if (const double slow = 1 - speeds.arithmetic.value_or(1);
-      slow * (1 - memory_share.low) > 1 - kMinQuietRatio + kRounding) {
-    degrade(SlowProbe("a probe of arithmetic", *speeds.arithmetic));
+      slow * (1 - memory_share.low) > 1 - least + kRounding) {
+    degrade(SlowProbe(speeds.by_pace ? "the cores" : "a probe of arithmetic", *speeds.arithmetic));
   }
   if (MemoryMoved(speeds) && (1 - *speeds.memory) * memory_share.high > kMaxMemoryInfluence) {
     degrade(SlowProbe("a probe of memory", *speeds.memory));

@@ -73,10 +73,11 @@ struct Disturbance {
   std::optional<double> core_hertz_after;
   // The samples were judged one by one. False in recordings of earlier versions.
   bool judged = false;
-  // Speeds of the probes around the kept samples, divided by their best known speeds on this
-  // machine: 1 = undisturbed. The lowest of the readings.
+  // Speeds of the probes around the kept samples of the step, divided by their best known speeds on
+  // this machine: 1 = undisturbed (SpeedShares).
   std::optional<double> arithmetic_ratio;
   std::optional<double> memory_ratio;
+  bool by_pace = false;  // see Speeds
   // The lower of both, in recordings of earlier versions.
   std::optional<double> quiet_ratio;
 };
@@ -86,6 +87,7 @@ struct Speeds {
   std::optional<double> clock_change;  // of the core clock, after / before - 1
   std::optional<double> arithmetic;    // as Disturbance::arithmetic_ratio
   std::optional<double> memory;        // as Disturbance::memory_ratio
+  bool by_pace = false;  // `arithmetic` is the cores' pace around each sample (CorePace)
 };
 Speeds SpeedsAround(const Disturbance& seen);
 

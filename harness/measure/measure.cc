@@ -108,7 +108,7 @@ class SequenceMeter {
     MeasureLoop loop(options_, clock_, "timing");
     const auto between = [&] {
       marker.BetweenIterations(loop.done(), [this] { RunBare(); });
-      return waiting.AreEnough(loop.done());
+      return waiting.Patience(loop.done());
     };
     while (Next(between(), most, loop)) {
       std::uint64_t* const own = &marks[static_cast<std::size_t>(loop.done()) * row];
@@ -133,9 +133,9 @@ class SequenceMeter {
     }
   }
 
-  // Whether to time another iteration. `enough`: enough of them are undisturbed; if not, up to
-  // `most` are timed.
-  bool Next(bool enough, std::int64_t most, MeasureLoop& loop) {
+  // Whether to time another iteration. `patience`: see WaitingAccounts; above 1, up to `most` are
+  // timed.
+  bool Next(double patience, std::int64_t most, MeasureLoop& loop) {
     if (options_.iterations) return loop.Next(bounds_.least, bounds_.most, 0);
     const double least_seconds = WarmSeconds(samples_.step) * static_cast<double>(bounds_.least);
     const double budget = std::max(options_.budget_seconds, 2 * least_seconds);
@@ -144,9 +144,8 @@ class SequenceMeter {
       samples_.cut_short = fmt::format("timing ended after {:.0f} s with {} of {} iterations",
                                        loop.Elapsed(), loop.done(), bounds_.least);
     }
-    const double seconds = enough ? options_.seconds : kPatience * options_.seconds;
-    return loop.Next(spent ? 1 : bounds_.least, enough ? bounds_.most : most,
-                     std::min(seconds, budget));
+    return loop.Next(spent ? 1 : bounds_.least, patience > 1 ? most : bounds_.most,
+                     std::min(patience * options_.seconds, budget));
   }
 
   // Iterations that may be timed; more than bounds_.most only to get enough undisturbed ones.
@@ -189,6 +188,7 @@ class SequenceMeter {
       }
     }
     const std::vector<double> shares = waiting.SharesOf(part_seconds);
+    const std::vector<double> paces = waiting.Paces();
     std::vector<std::int64_t> kept_before;
     for (std::size_t i = 0; i < switches.size(); ++i) {
       kept_before.push_back(static_cast<std::int64_t>(samples_.step.seconds.size()));
@@ -199,10 +199,12 @@ class SequenceMeter {
         continue;
       }
       samples_.switches.push_back(switches[i]);
-      const std::size_t first = i * parts.size();
-      KeepIteration(own, parts, std::span(part_seconds).subspan(first, parts.size()),
-                    shares.empty() ? std::span<const double>{}
-                                   : std::span(shares).subspan(first, parts.size()));
+      const auto of_iteration = [&](const std::vector<double>& by_part) {
+        const std::span<const double> all(by_part);
+        return all.empty() ? all : all.subspan(i * parts.size(), parts.size());
+      };
+      KeepIteration(own, parts, of_iteration(part_seconds), of_iteration(shares),
+                    of_iteration(paces));
     }
     kept_before.push_back(static_cast<std::int64_t>(samples_.step.seconds.size()));
     for (SpanMark& mark : samples_.marks) {
@@ -211,7 +213,8 @@ class SequenceMeter {
   }
 
   void KeepIteration(std::span<const std::uint64_t> marks, const std::vector<std::size_t>& parts,
-                     std::span<const double> part_seconds, std::span<const double> shares) {
+                     std::span<const double> part_seconds, std::span<const double> shares,
+                     std::span<const double> paces) {
     const auto keep = [](double seconds, StageSamples& into) {
       into.seconds.push_back(std::max(0.0, seconds - into.empty_seconds));
     };
@@ -224,6 +227,7 @@ class SequenceMeter {
       StageSamples& stage = samples_.stages[s];
       keep(clock_.SecondsBetween(marks[at], marks[at + 1]).value_or(0), stage);
       if (!shares.empty()) stage.waited.push_back(shares[part]);
+      if (!paces.empty()) stage.pace.push_back(paces[part]);
     }
     for (std::size_t p = 0; p < parts.size(); ++p) {
       step += part_seconds[p];
@@ -231,6 +235,7 @@ class SequenceMeter {
     }
     keep(step, samples_.step);
     if (!shares.empty()) samples_.step.waited.push_back(step > 0 ? waited / step : 0);
+    if (!paces.empty()) samples_.step.pace.push_back(*std::min_element(paces.begin(), paces.end()));
   }
 
   std::span<const TimedStage> stages_;
@@ -240,25 +245,116 @@ class SequenceMeter {
   SequenceSamples samples_;
 };
 
+// Whether enough samples are undisturbed, and as fast as this machine can be.
+bool AreUndisturbed(const StageSamples& of) {
+  const Speeds speeds = {.clock_change = {},
+                         .arithmetic = of.speeds.arithmetic,
+                         .memory = {},
+                         .by_pace = of.speeds.by_pace};
+  return of.selection.enough && of.selection.by_speed && !of.selection.kept.empty() &&
+         JudgeSpeeds(speeds, {0, 1}).status == Status::kOk;
+}
+
+// The means by time of the stages' speeds. Absent if one stage's is.
+SpeedShares MeanSpeeds(std::span<const StageSamples> stages) {
+  double all = 0, arithmetic = 0, memory = 0;
+  SpeedShares mean{.arithmetic = 0, .memory = 0};
+  for (const StageSamples& stage : stages) {
+    const double seconds = Median(UndisturbedSeconds(stage));
+    all += seconds;
+    arithmetic += seconds * stage.speeds.arithmetic.value_or(0);
+    memory += seconds * stage.speeds.memory.value_or(0);
+    if (!stage.speeds.arithmetic) mean.arithmetic.reset();
+    if (!stage.speeds.memory) mean.memory.reset();
+    mean.by_pace = stage.speeds.by_pace;
+  }
+  if (mean.arithmetic) mean.arithmetic = arithmetic / all;
+  if (mean.memory) mean.memory = memory / all;
+  return mean;
+}
+
+// See StageSamples::composed.
+std::vector<double> ComposedSteps(std::span<const StageSamples> stages) {
+  std::size_t least = stages.front().seconds.size();
+  for (const StageSamples& stage : stages) {
+    least = std::min(least, UndisturbedSeconds(stage).size());
+  }
+  std::vector<double> steps(least, 0);
+  for (const StageSamples& stage : stages) {
+    const std::vector<double> seconds = UndisturbedSeconds(stage);
+    for (std::size_t i = 0; i < least; ++i) steps[i] += seconds[i * seconds.size() / least];
+  }
+  return steps;
+}
+
+// Uses the stages' undisturbed times for the step, if its own are not, and theirs are faster ones.
+void ComposeStep(SequenceSamples& samples) {
+  StageSamples& step = samples.step;
+  step.composed.clear();
+  const bool enough = std::ranges::all_of(
+      samples.stages, [](const StageSamples& stage) { return stage.selection.enough; });
+  if (step.seconds.empty() || !enough || AreUndisturbed(step)) return;
+  const SpeedShares mean = MeanSpeeds(samples.stages);
+  const double own = step.selection.enough ? step.speeds.arithmetic.value_or(1) : 0;
+  if (mean.arithmetic.value_or(1) <= own) return;
+  step.composed = ComposedSteps(samples.stages);
+  step.speeds = mean;
+}
+
 }  // namespace
 
 std::vector<double> UndisturbedSeconds(const StageSamples& samples) {
+  if (!samples.composed.empty()) return samples.composed;
   if (samples.selection.kept.empty()) return samples.seconds;
   return ValuesAt(samples.seconds, samples.selection.kept);
 }
 
+double FullPace(const SequenceSamples& samples) {
+  std::vector<double> paces;
+  for (const StageSamples& stage : samples.stages) {
+    paces.insert(paces.end(), stage.pace.begin(), stage.pace.end());
+  }
+  if (paces.empty()) return 0;
+  const auto high = paces.end() - 1 - static_cast<std::ptrdiff_t>(paces.size() / 100);
+  std::nth_element(paces.begin(), high, paces.end());
+  return *high;
+}
+
 void SelectSamples(SequenceSamples& samples) {
-  const auto select = [&samples](StageSamples& of) {
-    of.selection = SelectUndisturbed({.samples = of.seconds.size(),
-                                      .waited = of.waited,
-                                      .switches = samples.switches,
-                                      .marks = samples.marks});
+  const double full_pace = FullPace(samples);
+  const auto facts_of = [&](const StageSamples& of) {
+    return SampleFacts{.samples = of.seconds.size(),
+                       .waited = of.waited,
+                       .switches = samples.switches,
+                       .pace = of.pace,
+                       .full_pace = full_pace,
+                       .best_pace = samples.best_speeds.instructions_per_second.value_or(0),
+                       .marks = samples.marks};
+  };
+  const auto select = [&](StageSamples& of) {
+    const SampleFacts facts = facts_of(of);
+    of.selection = SelectUndisturbed(facts);
+    of.speeds = SpeedsOf(of.selection, facts, samples.best_speeds);
   };
   for (StageSamples& stage : samples.stages) select(stage);
   select(samples.step);
-  const SpeedShares speeds = SpeedsOf(samples.step.selection, samples.marks, samples.best_speeds);
-  samples.disturbance.arithmetic_ratio = speeds.arithmetic;
-  samples.disturbance.memory_ratio = speeds.memory;
+  ComposeStep(samples);
+  if (!samples.step.composed.empty()) {
+    samples.step.selection = SelectBySpeed(facts_of(samples.step));
+  }
+  samples.disturbance.arithmetic_ratio = samples.step.speeds.arithmetic;
+  samples.disturbance.memory_ratio = samples.step.speeds.memory;
+  samples.disturbance.by_pace = samples.step.speeds.by_pace;
+}
+
+Speeds SpeedsOf(const SequenceSamples& samples, const StageSamples& of) {
+  Speeds speeds = SpeedsAround(samples.disturbance);
+  if (samples.disturbance.judged) {
+    speeds.arithmetic = of.speeds.arithmetic;
+    speeds.memory = of.speeds.memory;
+    speeds.by_pace = of.speeds.by_pace;
+  }
+  return speeds;
 }
 
 SequenceSamples MeasureSequence(std::span<const TimedStage> stages, const MeasureOptions& options) {

@@ -61,6 +61,12 @@ struct WaitingReader {
   double cost_seconds = 0;  // of a reading
 };
 
+// Reads how fast the cores issue instructions now (CorePace), in instructions per second.
+struct PaceReader {
+  std::function<double()> instructions_per_second;
+  double cost_seconds = 0;  // of a reading
+};
+
 struct MeasureOptions {
   // Timed iterations: exactly `iterations`; otherwise as many as fit in `seconds`, within the two
   // bounds. If too few of them are undisturbed (AreEnough), up to kPatience times as many.
@@ -96,9 +102,12 @@ struct MeasureOptions {
   std::function<QuietReading(bool brief)> speeds;
   QuietReading best_speeds;              // the best known readings of this machine
   std::optional<WaitingReader> waiting;  // absent: of all threads; for tests
+  std::optional<PaceReader> pace;        // absent: it is not read
 };
 
 inline constexpr double kPatience = 4;
+// The same if only the pace of the cores was slow in the others: another machine may stay for long.
+inline constexpr double kPacePatience = 2;
 // The share of the time for the marks between iterations (SpanMark), and for the readings of the
 // scheduler's accounts.
 inline constexpr double kMarkShare = 0.015;
@@ -128,10 +137,18 @@ struct StageSamples {
   // sample's time. If a reading would cost over kReadingShare of a sample, it is for several
   // together: neighbouring stages or iterations. Empty: not known.
   std::vector<double> waited{};
-  Selection selection{};  // of `seconds`, by SelectSamples
+  // By sample, the pace of the cores at its begin or its end, whichever is slower, in instructions
+  // per second; read together with the waiting. Empty: not known.
+  std::vector<double> pace{};
+  // Of `seconds`, by SelectSamples: which are undisturbed, and the speeds around those.
+  Selection selection{};
+  SpeedShares speeds{};
+  // Of the step, if too few whole iterations are undisturbed, and the stages' undisturbed samples
+  // are faster: sums of those, each of the same part of the run. They take the place of `seconds`.
+  std::vector<double> composed{};
 };
 
-// The times of the undisturbed samples; all of them before SelectSamples.
+// The times of the undisturbed samples, or the composed ones; all of them before SelectSamples.
 std::vector<double> UndisturbedSeconds(const StageSamples& samples);
 
 struct SequenceSamples {
@@ -153,8 +170,16 @@ struct SequenceSamples {
 };
 
 // Selects the undisturbed samples of each stage and of the step, and adds what the probes around
-// them say to the disturbance. Pure.
+// those of the step say to the disturbance. Pure.
 void SelectSamples(SequenceSamples& samples);
+
+// The pace that one of a hundred readings of the cores' pace reaches; 0 if it was not read. A core
+// cannot issue faster than at its full clock, so unlike the rates of longer probes, the highest
+// readings do not scatter. Pure.
+double FullPace(const SequenceSamples& samples);
+
+// The speeds around the undisturbed samples of a stage or of the step. Pure.
+Speeds SpeedsOf(const SequenceSamples& samples, const StageSamples& of);
 
 // Runs the stages in their order, iteration after iteration. In iterations of at least
 // kSliceSeconds, the time of waiting is read between stages, too. Throws InputError if there is

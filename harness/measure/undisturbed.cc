@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/statistics/summary.h"
+
 namespace topdnn {
 
 namespace {
@@ -63,10 +65,15 @@ void ForEachSpan(std::span<const SpanMark> marks, std::size_t samples, const Vis
   }
 }
 
+bool KnowsPace(const SampleFacts& facts) {
+  return facts.full_pace > 0 && facts.pace.size() == facts.samples;
+}
+
 using Verdicts = std::vector<std::optional<Disturber>>;
 
 // The samples' own accounts, then those of the time between two marks.
-Verdicts JudgeEach(const SampleFacts& facts, bool by_speed) {
+// `full_pace`: see SampleFacts.
+Verdicts JudgeEach(const SampleFacts& facts, bool by_speed, double full_pace) {
   Verdicts verdicts(facts.samples);
   const bool knows_waiting = facts.waited.size() == facts.samples;
   for (std::size_t i = 0; i < facts.samples; ++i) {
@@ -75,6 +82,11 @@ Verdicts JudgeEach(const SampleFacts& facts, bool by_speed) {
     } else if (i < facts.switches.size() && facts.switches[i] > 0) {
       verdicts[i] = Disturber::kInterrupted;
     }
+  }
+  const bool knows_pace = KnowsPace(facts);
+  for (std::size_t i = 0; by_speed && knows_pace && i < facts.samples; ++i) {
+    const bool slow = facts.pace[i] < kMinPace * full_pace;
+    if (slow && !verdicts[i]) verdicts[i] = Disturber::kSlowArithmetic;
   }
   const QuietReading best = HighSpeeds(facts.marks);
   ForEachSpan(
@@ -88,7 +100,7 @@ Verdicts JudgeEach(const SampleFacts& facts, bool by_speed) {
           seen = Disturber::kStolen;
         } else if (end.throttled > kMaxThrottledOfSpan) {
           seen = Disturber::kThrottled;
-        } else if (by_speed &&
+        } else if (by_speed && !knows_pace &&
                    below(LowerCoreShare(begin.speed, end.speed, best), kMinArithmetic)) {
           seen = Disturber::kSlowArithmetic;
         } else if (by_speed && below(LowerShare(begin.speed.bytes_per_second,
@@ -161,11 +173,21 @@ std::int64_t Selection::LeftOut() const {
   return std::accumulate(left_out.begin(), left_out.end(), std::int64_t{0});
 }
 
+Selection SelectBySpeed(const SampleFacts& facts) {
+  Selection selection =
+      SelectionOf(JudgeEach(facts, true, std::max(facts.best_pace, facts.full_pace)));
+  if (!selection.enough && facts.best_pace > facts.full_pace) {
+    selection = SelectionOf(JudgeEach(facts, true, facts.full_pace));
+  }
+  return selection;
+}
+
 Selection SelectUndisturbed(const SampleFacts& facts) {
-  Selection strict = SelectionOf(JudgeEach(facts, true));
+  Selection strict = SelectBySpeed(facts);
   if (strict.enough) return strict;
-  const Verdicts verdicts = JudgeEach(facts, false);
+  const Verdicts verdicts = JudgeEach(facts, false, facts.full_pace);
   Selection selection = SelectionOf(verdicts);
+  selection.by_speed = false;
   if (selection.kept.empty()) KeepLeastDisturbed(facts, verdicts, selection);
   return selection;
 }
@@ -188,23 +210,35 @@ bool NeedMoreRounds(std::span<const StageRounds> stages) {
   return few > kFew * total;
 }
 
-SpeedShares SpeedsOf(const Selection& selection, std::span<const SpanMark> marks,
+SpeedShares SpeedsOf(const Selection& selection, const SampleFacts& facts,
                      const QuietReading& best) {
-  const QuietReading known = Best(best, HighSpeeds(marks));
+  const QuietReading known = Best(best, HighSpeeds(facts.marks));
   SpeedShares shares;
   const auto lower = [](std::optional<double>& into, const std::optional<double>& share) {
     if (share) into = std::min(into.value_or(1.0), *share);
   };
   const std::size_t samples = selection.kept.empty() ? 0 : selection.kept.back() + 1;
-  ForEachSpan(
-      marks, samples,
-      [&](const SpanMark& begin, const SpanMark& end, std::size_t first, std::size_t last) {
-        const auto kept = std::lower_bound(selection.kept.begin(), selection.kept.end(), first);
-        if (kept == selection.kept.end() || *kept >= last) return;
-        lower(shares.arithmetic, LowerCoreShare(begin.speed, end.speed, known));
-        lower(shares.memory, LowerShare(begin.speed.bytes_per_second, end.speed.bytes_per_second,
-                                        known.bytes_per_second));
-      });
+  const bool knows_pace = KnowsPace(facts);
+  shares.by_pace = knows_pace;
+  if (knows_pace) {
+    const double full = std::max(facts.full_pace, best.instructions_per_second.value_or(0));
+    const std::optional<double> median = MedianIfAny(ValuesAt(facts.pace, selection.kept));
+    if (median) shares.arithmetic = std::min(1.0, *median / full);
+  }
+  std::vector<double> memory;  // by kept sample
+  ForEachSpan(facts.marks, samples,
+              [&](const SpanMark& begin, const SpanMark& end, std::size_t first, std::size_t last) {
+                const auto from =
+                    std::lower_bound(selection.kept.begin(), selection.kept.end(), first);
+                const auto to = std::lower_bound(from, selection.kept.end(), last);
+                if (from == to) return;
+                if (!knows_pace)
+                  lower(shares.arithmetic, LowerCoreShare(begin.speed, end.speed, known));
+                const auto share = LowerShare(begin.speed.bytes_per_second,
+                                              end.speed.bytes_per_second, known.bytes_per_second);
+                if (share) memory.insert(memory.end(), static_cast<std::size_t>(to - from), *share);
+              });
+  shares.memory = MedianIfAny(memory);
   return shares;
 }
 

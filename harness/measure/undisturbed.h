@@ -55,7 +55,11 @@ struct SampleFacts {
   // sample's time. Empty: not known.
   std::span<const double> waited{};
   std::span<const std::int64_t> switches{};  // by sample; involuntary; empty: not known
-  std::span<const SpanMark> marks{};         // in order; the first is before every sample
+  // By sample, the slower pace of the cores at its two ends; empty: not known.
+  std::span<const double> pace{};
+  double full_pace = 0;               // of undisturbed cores, in this run
+  double best_pace = 0;               // the same, the best known of this machine; 0: not known
+  std::span<const SpanMark> marks{};  // in order; the first is before every sample
 };
 
 // A sample whose threads waited for longer than this share of its time is disturbed. Kernel threads
@@ -86,11 +90,16 @@ struct Selection {
   // disturbed ones.
   std::size_t undisturbed = 0;
   bool enough = true;
+  bool by_speed = true;  // samples beside slow probes are left out
 
   std::int64_t LeftOut() const;
 };
 
-// The undisturbed samples. If they are not enough, slow probes do not count: the speeds moved, and
+// The undisturbed samples, enough or not. The pace at both ends of a sample is compared with the
+// best known one, or with that of this run, if the former leaves too few. Pure.
+Selection SelectBySpeed(const SampleFacts& facts);
+
+// The same. If they are not enough, slow probes do not count: the speeds moved, and
 // what depends on them is judged by SpeedsOf. If there is still none, the samples whose
 // threads waited for the least share of their time are kept: at least kLeastSamples, or
 // kEnoughShare of all. Pure.
@@ -110,14 +119,16 @@ struct StageRounds {
 // twentieth of the time. Pure.
 bool NeedMoreRounds(std::span<const StageRounds> stages);
 
-// The lowest speeds of the probes around the kept samples, as shares of `best` or of the speed that
-// a quarter of the readings reach, whichever is higher; each at most 1. Absent if they were not
-// read. Pure.
+// The speeds of the probes around the kept samples, as shares of `best` or of the full speed in
+// this run, whichever is higher; each at most 1. Absent if they were not read. Of memory, and of
+// the pace if it is known, the median by samples, since it belongs to their median time; the pace
+// takes the place of the marks' arithmetic. Of that the lowest. Pure.
 struct SpeedShares {
   std::optional<double> arithmetic;
   std::optional<double> memory;
+  bool by_pace = false;  // `arithmetic` is the pace
 };
-SpeedShares SpeedsOf(const Selection& selection, std::span<const SpanMark> marks,
+SpeedShares SpeedsOf(const Selection& selection, const SampleFacts& facts,
                      const QuietReading& best);
 
 // The values at these indices.

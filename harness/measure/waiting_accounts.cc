@@ -24,7 +24,10 @@ std::vector<std::size_t> PartsOf(std::span<const double> stage_seconds, double l
 }
 
 WaitingAccounts::WaitingAccounts(const MeasureOptions& options, const TickClock& clock)
-    : clock_(clock), reader_(options.waiting) {
+    : clock_(clock),
+      reader_(options.waiting),
+      pace_(options.pace),
+      best_pace_(options.best_speeds.instructions_per_second.value_or(0)) {
   if (reader_) return;
   watch_ = std::make_unique<SchedulerWatch>();
   if (!watch_->works()) return;
@@ -34,12 +37,30 @@ WaitingAccounts::WaitingAccounts(const MeasureOptions& options, const TickClock&
 
 void WaitingAccounts::Prepare(std::span<const double> stage_seconds, std::int64_t iterations) {
   parts_ = {stage_seconds.size()};
-  if (!reader_) return;
-  parts_ = PartsOf(stage_seconds, reader_->cost_seconds / kReadingShare);
+  if (!Reads()) return;
+  parts_ = PartsOf(stage_seconds, CostSeconds() / kReadingShare);
   const auto samples = static_cast<std::size_t>(iterations) * parts_.size();
   reading_of_.reserve(samples);
   waited_.reserve(samples);
+  paces_.reserve(samples);
   quiet_parts_.assign(parts_.size(), 0);
+  unwaited_ = quiet_parts_;
+}
+
+double WaitingAccounts::CostSeconds() const noexcept {
+  return (reader_ ? reader_->cost_seconds : 0) + (pace_ ? pace_->cost_seconds : 0);
+}
+
+double WaitingAccounts::ReadPace() noexcept {
+  if (!pace_) return 0;
+  const double pace = pace_->instructions_per_second();
+  full_pace_ = std::max(full_pace_, pace);
+  return pace;
+}
+
+// Until now. If the machine does not come near its best known pace, waiting for it is in vain.
+double WaitingAccounts::FullPaceNow() const noexcept {
+  return full_pace_ >= kMinPace * best_pace_ ? std::max(full_pace_, best_pace_) : full_pace_;
 }
 
 double WaitingAccounts::Elapsed() const noexcept {
@@ -47,36 +68,37 @@ double WaitingAccounts::Elapsed() const noexcept {
 }
 
 void WaitingAccounts::BeginIteration() noexcept {
-  iteration_waited_ = 0;
-  iteration_seconds_ = 0;
-  if (!reader_ || (open_ && parts_.size() == 1)) return;
-  before_ = reader_->nanoseconds();
+  if (!Reads() || (open_ && parts_.size() == 1)) return;
+  pace_before_ = ReadPace();
+  before_ = reader_ ? reader_->nanoseconds() : 0;
   opened_at_ = clock_.now();
   open_ = true;
 }
 
 void WaitingAccounts::EndPart() noexcept {
-  if (!reader_) return;
+  if (!Reads()) return;
   reading_of_.push_back(static_cast<std::uint32_t>(waited_.size()));
   ++samples_;
-  if (parts_.size() > 1 || Elapsed() >= reader_->cost_seconds / kReadingShare) Close();
+  if (parts_.size() > 1 || Elapsed() >= CostSeconds() / kReadingShare) Close();
 }
 
 void WaitingAccounts::End() noexcept {
-  if (reader_ && samples_ > 0) Close();
+  if (Reads() && samples_ > 0) Close();
 }
 
 void WaitingAccounts::Close() noexcept {
   const double seconds = Elapsed();
-  const std::uint64_t now = reader_->nanoseconds();
+  const std::uint64_t now = reader_ ? reader_->nanoseconds() : 0;
   const double waited = 1e-9 * static_cast<double>(now - std::min(before_, now));
   waited_.push_back(waited);
+  const double pace = ReadPace();
+  paces_.push_back(std::min(pace_before_, pace));
+  pace_before_ = pace;
   const std::size_t part = (reading_of_.size() - 1) % parts_.size();
-  if (waited <= kMaxWaitedOfSample * seconds) quiet_parts_[part] += samples_;
-  iteration_waited_ += waited;
-  iteration_seconds_ += seconds;
-  if (part + 1 == parts_.size() && iteration_waited_ <= kMaxWaitedOfSample * iteration_seconds_) {
-    quiet_iterations_ += samples_;
+  const bool slow = paces_.back() < kMinPace * FullPaceNow();
+  if (waited <= kMaxWaitedOfSample * seconds) {
+    unwaited_[part] += samples_;
+    quiet_parts_[part] += slow ? 0 : samples_;
   }
   before_ = now;
   opened_at_ = clock_.now();
@@ -84,14 +106,16 @@ void WaitingAccounts::Close() noexcept {
   samples_ = 0;
 }
 
-bool WaitingAccounts::AreEnough(std::int64_t iterations) const {
-  if (!reader_) return true;
-  const auto enough = [iterations](std::int64_t quiet) {
-    return topdnn::AreEnough(static_cast<std::size_t>(quiet), static_cast<std::size_t>(iterations));
+double WaitingAccounts::Patience(std::int64_t iterations) const {
+  if (!Reads()) return 1;
+  const auto enough = [&](const std::vector<std::int64_t>& by_part) {
+    return std::ranges::all_of(by_part, [&](std::int64_t undisturbed) {
+      return AreEnough(static_cast<std::size_t>(undisturbed + samples_),
+                       static_cast<std::size_t>(iterations));
+    });
   };
-  return enough(quiet_iterations_ + samples_) &&
-         std::all_of(quiet_parts_.begin(), quiet_parts_.end(),
-                     [&](std::int64_t quiet) { return enough(quiet + samples_); });
+  if (enough(quiet_parts_)) return 1;
+  return enough(unwaited_) ? kPacePatience : kPatience;
 }
 
 std::vector<double> WaitingAccounts::SharesOf(std::span<const double> seconds) const {
@@ -105,6 +129,14 @@ std::vector<double> WaitingAccounts::SharesOf(std::span<const double> seconds) c
     shares.push_back(time > 0 ? waited_[reading] / time : 0);
   }
   return shares;
+}
+
+std::vector<double> WaitingAccounts::Paces() const {
+  if (!pace_) return {};
+  std::vector<double> paces;
+  paces.reserve(reading_of_.size());
+  for (const std::uint32_t reading : reading_of_) paces.push_back(paces_[reading]);
+  return paces;
 }
 
 }  // namespace topdnn

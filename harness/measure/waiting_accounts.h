@@ -1,5 +1,6 @@
-// Reads the scheduler's accounts around the samples of a measurement, as finely as their cost
-// allows: per stage in long iterations, per iteration, or per group of short iterations.
+// Reads the scheduler's accounts and the pace of the cores around the samples of a measurement, as
+// finely as their cost allows: per stage in long iterations, per iteration, or per group of short
+// iterations.
 
 #ifndef TOPDNN_HARNESS_MEASURE_WAITING_ACCOUNTS_H_
 #define TOPDNN_HARNESS_MEASURE_WAITING_ACCOUNTS_H_
@@ -40,30 +41,41 @@ class WaitingAccounts {
   void EndPart() noexcept;
   void End() noexcept;
 
-  // Whether enough iterations, and enough samples of each part, are undisturbed so far.
-  bool AreEnough(std::int64_t iterations) const;
+  // For how many times the asked time to go on: 1 if enough samples of each part are undisturbed so
+  // far, kPatience if threads waited in too many, kPacePatience if only the pace was slow.
+  double Patience(std::int64_t iterations) const;
 
   // The waiting as a share of the time, by iteration and part, from the times of the same. Samples
   // of one reading have one share. Empty if the waiting is not known.
   std::vector<double> SharesOf(std::span<const double> seconds) const;
+  // The slower pace at the two ends, in the same order. Empty if the pace is not known.
+  std::vector<double> Paces() const;
 
  private:
+  bool Reads() const noexcept { return reader_ || pace_; }
+  double CostSeconds() const noexcept;
+  double ReadPace() noexcept;
+  double FullPaceNow() const noexcept;
   double Elapsed() const noexcept;
   void Close() noexcept;
 
   const TickClock& clock_;
   std::unique_ptr<SchedulerWatch> watch_;
   std::optional<WaitingReader> reader_;
+  std::optional<PaceReader> pace_;
+  double best_pace_;  // known before; 0: not known
   std::vector<std::size_t> parts_;
   std::vector<std::uint32_t> reading_of_;  // by iteration and part
   std::vector<double> waited_;             // by reading, in seconds
-  std::vector<std::int64_t> quiet_parts_;  // by part: undisturbed samples
-  std::int64_t quiet_iterations_ = 0;
+  std::vector<double> paces_;              // by reading
+  // By part: samples without waiting, and those of them without a slow pace.
+  std::vector<std::int64_t> unwaited_, quiet_parts_;
   bool open_ = false;            // a reading was taken for the next samples
   std::uint64_t before_ = 0;     // its value
   std::uint64_t opened_at_ = 0;  // its time
-  std::int64_t samples_ = 0;     // since then
-  double iteration_waited_ = 0, iteration_seconds_ = 0;
+  double pace_before_ = 0;
+  double full_pace_ = 0;      // the highest so far
+  std::int64_t samples_ = 0;  // since then
 };
 
 }  // namespace topdnn

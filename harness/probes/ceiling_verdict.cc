@@ -118,6 +118,7 @@ Verdict JudgeCeiling(const Ceiling& ceiling, int cores) {
 
 Ceiling KeepBetter(const Ceiling& first, const Ceiling& again) {
   if (!first.value || !again.value) return first.value ? first : again;
+  if (first.undisturbed != again.undisturbed) return first.undisturbed ? first : again;
   const double ratio = RatioOfRates(first, again);
   if (first.verdict.status == again.verdict.status) return ratio >= 1 ? first : again;
   const bool first_is_better = first.verdict.status < again.verdict.status;
@@ -132,6 +133,7 @@ Ceiling KeepBetter(const Ceiling& first, const Ceiling& again) {
 
 Ceiling Reconcile(const Ceiling& before, const Ceiling& after) {
   if (!before.value || !after.value) return before.value ? before : after;
+  if (before.undisturbed != after.undisturbed) return before.undisturbed ? before : after;
   const double ratio = RatioOfRates(before, after);
   Ceiling kept = ratio >= 1 ? before : after;
   const bool before_is_better = before.verdict.status <= after.verdict.status;

@@ -59,12 +59,14 @@ double RatioOfRates(const Ceiling& a, const Ceiling& b);
 // cores that the threads may use; 0: not known.
 Verdict JudgeCeiling(const Ceiling& ceiling, int cores);
 
-// Chooses between two batches of windows: the one with the better verdict, then the better rate. If
-// the rate of the rejected batch is better by more than the allowed spread, the chosen one is at
-// best DEGRADED. A batch without a value is never chosen over one with a value.
+// Chooses between two batches of windows: the undisturbed one, if only one is; else the one with
+// the better verdict, then the better rate. If the rate of the rejected batch is better by more
+// than the allowed spread, the chosen one is at best DEGRADED. A batch without a value is never
+// chosen over one with a value.
 Ceiling KeepBetter(const Ceiling& first, const Ceiling& again);
 
-// Combines measurements before and after a run: the better rate with the better verdict. If they
+// Combines measurements before and after a run: the undisturbed one, if only one is; else the
+// better rate with the better verdict. If they
 // differ by more than the allowed spread: at best DEGRADED.
 Ceiling Reconcile(const Ceiling& before, const Ceiling& after);
 

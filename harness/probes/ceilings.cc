@@ -12,6 +12,7 @@
 #include "harness/machine/cpu.h"
 #include "harness/machine/machine.h"
 #include "harness/probes/ceiling_verdict.h"
+#include "harness/probes/quiet.h"
 #include "harness/probes/team.h"
 
 namespace topdnn {
@@ -23,6 +24,8 @@ constexpr int kMaxRetries = 3;
 // After this many times the budget plus 2 s for the buffers, one window is enough for each
 // remaining ceiling.
 constexpr double kPatience = 4;
+// One ceiling is measured for at most this many times the length of its windows.
+constexpr double kPatienceOfOne = 10;
 constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "llc", "dram"};
 
 std::string LevelName(int level) { return fmt::format("L{}", level); }
@@ -100,9 +103,10 @@ std::vector<Plan> Plans(int threads) {
   return plans;
 }
 
-// Measures until `windows` windows are undisturbed: their threads had a CPU for themselves. After
-// twice the total length of that many it stops as soon as there are `least`, and after kPatience
-// times the length even if they are disturbed.
+// Measures until `windows` windows are undisturbed: their threads had a CPU and its core for
+// themselves. After
+// twice the total length of that many it stops as soon as there are `least`, and after
+// kPatienceOfOne times the length even if they are disturbed.
 Ceiling Measure(const Plan& plan, int windows, int least, KeptPages& pages) {
   Ceiling ceiling = plan.ceiling;
   const auto skip = [&ceiling](const std::string& reason) {
@@ -113,31 +117,30 @@ Ceiling Measure(const Plan& plan, int windows, int least, KeptPages& pages) {
   ProbeTeam team(*plan.probe, ceiling.threads, plan.working_set, kWindowSeconds, &pages);
   const bool compared = ceiling.threads > 1 && plan.comparable_alone && !plan.latency;
   const int between = std::max(1, windows / kMinWindows);
-  std::vector<double> values;
-  std::vector<double> on_cpu;
+  QuietWindows measured(team, ceiling.threads);
   // On a busy machine a window lasts many times its length, because threads wait for a CPU. Then
   // fewer windows are better than an endless measurement.
   const auto begin = Clock::now();
   const auto after = [&](double lengths) {
     return Clock::now() > begin + std::chrono::duration<double>(lengths * windows * kWindowSeconds);
   };
-  int undisturbed = 0;
-  for (int window = 0; undisturbed < windows; ++window) {
+  for (int window = 0; measured.undisturbed() < windows; ++window) {
     const bool late = after(2);
-    if (late && (undisturbed >= least || (window >= least && after(kPatience)))) break;
-    const std::optional<double> rate = team.Window();
+    if (late && (measured.undisturbed() >= least || (window >= least && after(kPatienceOfOne))))
+      break;
+    const std::optional<double> rate = measured.Measure();
     if (!rate) {
       return skip(fmt::format("OpenMP gave fewer than {} threads", ceiling.threads));
     }
-    values.push_back(plan.latency ? ceiling.threads / (*rate * plan.work) : *rate * plan.work);
-    on_cpu.push_back(team.on_cpu());
-    undisturbed += team.on_cpu() >= kMinOnCpu ? 1 : 0;
+    measured.Keep(plan.latency ? ceiling.threads / (*rate * plan.work) : *rate * plan.work);
     if (compared && window % between == 0 && (window == 0 || !late)) {
       const double alone = team.WindowAlone() * plan.work;
       ceiling.alone = std::max(ceiling.alone.value_or(0), alone);
     }
   }
-  SummarizeWindows(std::move(values), std::move(on_cpu), ceiling);
+  QuietWindows::Kept kept = measured.Take(kMinWindows);
+  ceiling.undisturbed = measured.undisturbed() >= kMinWindows;
+  SummarizeWindows(std::move(kept.values), std::move(kept.on_cpu), ceiling);
   ceiling.verdict = JudgeCeiling(ceiling, plan.cores);
   return ceiling;
 }

@@ -39,7 +39,8 @@ struct Ceiling {
   // other work.
   std::optional<double> on_cpu;
   int windows = 0;
-  std::string note;  // restrictions: the working set, ...
+  bool undisturbed = false;  // the windows are those that were undisturbed (QuietWindows)
+  std::string note;          // restrictions: the working set, ...
   // SKIPPED: no value, the reason says why. DEGRADED: measured on a disturbed machine. INVALID:
   // contradicts itself or another ceiling; no stage may be compared with it.
   Verdict verdict;

@@ -9,6 +9,7 @@
 #include "harness/machine/clock.h"
 #include "harness/machine/topology.h"
 #include "harness/probes/ceiling_verdict.h"
+#include "harness/probes/quiet.h"
 #include "harness/probes/team.h"
 #include "harness/statistics/summary.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr double kWindowSeconds = 0.3e-3;
 constexpr int kWindows = 12;
-constexpr int kMostWindows = 2 * kWindows;
+constexpr int kMostWindows = 6 * kWindows;
 constexpr std::size_t kWorkingSet = 8192;  // in L1
 // More random bytes than a branch predictor can learn.
 constexpr std::size_t kRandomBytes = std::size_t{1} << 20;
@@ -80,28 +81,26 @@ struct Pace {
   double spread() const { return 1 - median / best; }
 };
 
-// Uses windows in which the threads had a CPU for themselves; of at most kMostWindows. The clock is
-// read around each window, because it changes. Absent if the probe cannot run.
+// Uses windows in which the threads had a CPU and its core for themselves; of at most kMostWindows.
+// The clock is read around each window, because it changes. Absent if the probe cannot run.
 std::optional<Pace> PaceOf(const char* name, int threads, std::size_t working_set) {
   const Probe* probe = FindProbe(name);
   if (probe == nullptr || !WhyAbsent(*probe, MachineIsas()).empty()) return std::nullopt;
   ProbeTeam team(*probe, threads, working_set, kWindowSeconds);
-  std::vector<double> values, on_cpu;
+  QuietWindows measured(team, threads);
   double before = CoreClock().hz;
-  int undisturbed = 0;
-  for (int window = 0; window < kMostWindows && undisturbed < kWindows; ++window) {
-    const std::optional<double> rate = team.Window();
+  for (int window = 0; window < kMostWindows && measured.undisturbed() < kWindows; ++window) {
+    const std::optional<double> rate = measured.Measure();
     const double after = CoreClock().hz;
     const double hertz = std::max(before, after);
     before = after;
     if (!rate || !(hertz > 0)) return std::nullopt;
-    values.push_back(*rate / hertz / threads);
-    on_cpu.push_back(team.on_cpu());
-    undisturbed += team.on_cpu() >= kMinOnCpu ? 1 : 0;
+    measured.Keep(*rate / hertz / threads);
   }
-  KeepUndisturbedWindows(values, on_cpu);
-  std::sort(values.begin(), values.end());
-  return Pace{QuantileOfSorted(values, 0.5), QuantileOfSorted(values, 0.9)};
+  QuietWindows::Kept kept = measured.Take(kMinWindows);
+  KeepUndisturbedWindows(kept.values, kept.on_cpu);
+  std::sort(kept.values.begin(), kept.values.end());
+  return Pace{QuantileOfSorted(kept.values, 0.5), QuantileOfSorted(kept.values, 0.9)};
 }
 
 }  // namespace

@@ -1,7 +1,14 @@
 #include "harness/probes/quiet.h"
 
+#include <omp.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/machine/isa.h"
@@ -14,6 +21,9 @@ namespace topdnn {
 namespace {
 
 constexpr double kWindowSeconds = 0.5e-3;
+constexpr std::string_view kIssueProbe = "core/issue/moves";
+constexpr double kPaceSeconds = 3e-6;
+constexpr std::size_t kPaceBytes = 8192;
 
 // The rates of windows in which the threads had their CPUs: a window that waited for a CPU says
 // nothing about the speed. Absent if OpenMP gives fewer threads.
@@ -43,6 +53,14 @@ std::optional<double> BriefRate(ProbeTeam* team, double work) {
   return *std::max_element(rates->begin(), rates->end());
 }
 
+// Of teams of this width.
+std::atomic<double>& FullPaceOf(int threads) {
+  static std::mutex mutex;
+  static std::map<int, std::atomic<double>> paces;
+  const std::scoped_lock lock(mutex);
+  return paces[threads];
+}
+
 std::optional<double> Higher(const std::optional<double>& a, const std::optional<double>& b) {
   if (!a || !b) return a ? a : b;
   return std::max(*a, *b);
@@ -56,7 +74,7 @@ QuietCheck::QuietCheck(int threads) {
     fma_ = std::make_unique<ProbeTeam>(*fma, threads, 8192, kWindowSeconds);
     flops_ = fma->work.flops;
   }
-  const Probe* issue = FindProbe("core/issue/moves");
+  const Probe* issue = FindProbe(kIssueProbe);
   if (issue != nullptr && WhyAbsent(*issue, MachineIsas()).empty()) {
     issue_ = std::make_unique<ProbeTeam>(*issue, threads, 8192, kWindowSeconds);
     instructions_ = issue->work.instructions;
@@ -78,6 +96,80 @@ QuietReading QuietCheck::Read() {
 QuietReading QuietCheck::ReadBriefly() {
   return {BriefRate(fma_.get(), flops_), BriefRate(memory_.get(), bytes_),
           BriefRate(issue_.get(), instructions_)};
+}
+
+CorePace::CorePace(int threads)
+    : probe_(FindProbe(kIssueProbe)),
+      clock_(BestClock()),
+      full_(&FullPaceOf(threads)),
+      members_(static_cast<std::size_t>(threads)) {
+  if (probe_ == nullptr || !WhyAbsent(*probe_, MachineIsas()).empty()) return;
+  for (Member& member : members_) member.buffers = std::make_unique<ProbeBuffers>(kPaceBytes);
+  constexpr std::int64_t kFirst = 1000;
+  iterations_ = kFirst;
+  for (int i = 0; i < 3; ++i) Read();
+  if (!(full() > 0)) {
+    iterations_ = 0;
+    return;
+  }
+  const double of_one = static_cast<double>(threads) * probe_->work.instructions / full();
+  iterations_ = std::max<std::int64_t>(1, std::llround(kPaceSeconds / of_one));
+  std::array<double, 9> seconds{};
+  for (double& one : seconds) {
+    const std::uint64_t begin = clock_.now();
+    Read();
+    one = clock_.SecondsBetween(begin, clock_.now()).value_or(0);
+  }
+  cost_seconds_ = Median(seconds);
+}
+
+double CorePace::Read() noexcept {
+  const int threads = static_cast<int>(members_.size());
+  int present = 0;
+#pragma omp parallel num_threads(threads)
+  {
+    const int thread = omp_get_thread_num();
+    if (thread == 0) present = omp_get_num_threads();
+    Member& self = members_[static_cast<std::size_t>(thread)];
+    // All at once: threads of ours may share a core, too.
+#pragma omp barrier
+    const std::uint64_t begin = clock_.now();
+    probe_->run(*self.buffers, iterations_);
+    self.seconds = clock_.SecondsBetween(begin, clock_.now()).value_or(0);
+  }
+  if (present != threads) return 0;
+  double slowest = 0;
+  for (const Member& member : members_) slowest = std::max(slowest, member.seconds);
+  const double instructions = static_cast<double>(iterations_) * probe_->work.instructions;
+  if (!(slowest > 0)) return 0;
+  const double pace = static_cast<double>(threads) * instructions / slowest;
+  if (pace > full()) full_->store(pace, std::memory_order_relaxed);
+  return pace;
+}
+
+std::optional<double> QuietWindows::Measure() {
+  const double before = pace_.works() ? pace_.Read() : 0;
+  const std::optional<double> rate = team_.Window();
+  slower_ = pace_.works() ? std::min(before, pace_.Read()) : 0;
+  return rate;
+}
+
+void QuietWindows::Keep(double value) {
+  all_.values.push_back(value);
+  all_.on_cpu.push_back(team_.on_cpu());
+  quiet_.push_back(team_.on_cpu() >= kMinOnCpu && !(pace_.works() && pace_.IsSlow(slower_)));
+  undisturbed_ += quiet_.back() ? 1 : 0;
+}
+
+QuietWindows::Kept QuietWindows::Take(int least) const {
+  if (undisturbed_ < least) return all_;
+  Kept kept;
+  for (std::size_t i = 0; i < quiet_.size(); ++i) {
+    if (!quiet_[i]) continue;
+    kept.values.push_back(all_.values[i]);
+    kept.on_cpu.push_back(all_.on_cpu[i]);
+  }
+  return kept;
 }
 
 QuietReading Best(const QuietReading& a, const QuietReading& b) {

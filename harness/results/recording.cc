@@ -57,6 +57,7 @@ void Fields(auto& archive, Either<StageSamples> auto& samples) {
   archive("run_counts", samples.run_counts);
   archive("threads", samples.threads);
   archive.Later("waited", samples.waited);
+  archive.Later("pace", samples.pace);
 }
 
 void Fields(auto& archive, Either<MachineTime> auto& time) {
@@ -424,7 +425,11 @@ void RefuseOtherFacts(const Node& node, const SequenceSamples& samples) {
   };
   check(samples.switches.size());
   check(samples.step.waited.size());
-  for (const StageSamples& stage : samples.stages) check(stage.waited.size());
+  check(samples.step.pace.size());
+  for (const StageSamples& stage : samples.stages) {
+    check(stage.waited.size());
+    check(stage.pace.size());
+  }
   std::int64_t before = 0;
   for (const SpanMark& mark : samples.marks) {
     if (mark.iteration < before || mark.iteration > static_cast<std::int64_t>(iterations)) {

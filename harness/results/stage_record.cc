@@ -83,7 +83,8 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
                         samples.left_out,
                         samples.left_out + static_cast<std::int64_t>(samples.seconds.size())));
   }
-  if (const std::string few = WhyTooFew(samples.selection); !few.empty()) degrade(few);
+  const std::string few = samples.composed.empty() ? WhyTooFew(samples.selection) : "";
+  if (!few.empty()) degrade(few);
   if (record.seconds->median < (kMinEmptyRegions - 1) * samples.empty_seconds) {
     degrade(fmt::format("too short for the marks: an empty region takes {:.0f} ns",
                         samples.empty_seconds * 1e9));

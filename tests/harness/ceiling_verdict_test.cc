@@ -188,6 +188,18 @@ TEST(Reconcile, MarksMeasurementsThatDiffer) {
   EXPECT_EQ(Reconcile(memory, less).value, 90);
 }
 
+// The one that was disturbed says nothing about the machine.
+TEST(Reconcile, KeepsTheUndisturbedMeasurement) {
+  Ceiling low = Marked(90, Status::kOk);
+  low.undisturbed = true;
+  for (const Ceiling& kept :
+       {Reconcile(low, Marked(100, Status::kOk)), Reconcile(Marked(50, Status::kOk), low),
+        KeepBetter(low, Marked(100, Status::kOk)), KeepBetter(Marked(50, Status::kOk), low)}) {
+    EXPECT_EQ(kept.value, 90);
+    EXPECT_EQ(kept.verdict.status, Status::kOk);
+  }
+}
+
 TEST(Reconcile, KeepsTheOnlyMeasurement) {
   Ceiling absent = Made(1);
   absent.value.reset();

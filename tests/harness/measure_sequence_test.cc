@@ -197,6 +197,24 @@ TEST_F(MeasureTest, UsesTheCallersProbes) {
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
 }
 
+// The pace is read before and after each iteration, 40 times. Every fourth reading is slow, which
+// is one end of every second iteration.
+TEST_F(MeasureTest, TheSlowerPaceOfBothEndsBelongsToTheSample) {
+  int readings = 0;
+  options.pace =
+      PaceReader{.instructions_per_second = [&] { return ++readings % 4 == 0 ? 500.0 : 1000.0; },
+                 .cost_seconds = 1e-9};
+  const SequenceSamples samples = MeasureSequence(stages, options);
+  EXPECT_EQ(readings, 40);
+  ASSERT_EQ(samples.step.pace.size(), 20u);
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(samples.step.pace[i], i % 2 == 1 ? 500 : 1000) << i;
+    EXPECT_EQ(samples.stages[1].pace[i], samples.step.pace[i]);
+  }
+  EXPECT_EQ(samples.step.selection.kept.size(), 10u);
+  EXPECT_EQ(FullPace(samples), 1000);
+}
+
 TEST_F(MeasureTest, ProgressHasPhasesAndStaysInBounds) {
   std::vector<std::string> phases;
   options.progress = [&](const MeasureProgress& progress) {

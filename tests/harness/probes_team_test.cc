@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/files/small_file.h"
+#include "harness/probes/quiet.h"
 #include "harness/probes/team.h"
 
 namespace topdnn {
@@ -125,6 +126,36 @@ TEST(KeptPages, EachThreadGetsItsOwnBlockOfTheSizeAgain) {
   EXPECT_NE(other_thread.get(), address);
   EXPECT_NE(other_size.get(), address);
   EXPECT_EQ(kept.Take(0, 8192).get(), address);
+}
+
+TEST(CorePace, ComparesReadingsWithTheHighestOfItsWidth) {
+  CorePace pace(1);
+  if (!pace.works()) GTEST_SKIP() << "the probes are written for x86-64";
+  EXPECT_GT(pace.cost_seconds(), 0);
+  for (int i = 0; i < 100; ++i) EXPECT_GT(pace.Read(), 0);
+  EXPECT_FALSE(pace.IsSlow(pace.full()));
+  EXPECT_FALSE(pace.IsSlow(0.95 * pace.full()));
+  EXPECT_TRUE(pace.IsSlow(0.93 * pace.full()));
+  EXPECT_GE(CorePace(1).full(), pace.full());  // known in the whole process
+  // It runs 3 us of instructions that every core of the last ten years issues 1 to 8 a cycle of.
+  EXPECT_GT(pace.full(), 0.5e9);
+  EXPECT_LT(pace.full(), 8 * 8e9);
+}
+
+TEST(CorePace, TakesTheUndisturbedWindowsIfTheyAreEnough) {
+  const Probe* probe = FindProbe("core/issue/moves");
+  if (probe == nullptr) GTEST_SKIP() << "the probes are written for x86-64";
+  ProbeTeam team(*probe, 1, 8192, 1e-4);
+  QuietWindows windows(team, 1);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(windows.Measure());
+    windows.Keep(i);
+  }
+  EXPECT_LE(windows.undisturbed(), 10);
+  const std::size_t undisturbed = static_cast<std::size_t>(windows.undisturbed());
+  EXPECT_EQ(windows.Take(0).values.size(), undisturbed);
+  EXPECT_EQ(windows.Take(0).on_cpu.size(), undisturbed);
+  EXPECT_EQ(windows.Take(11).values, (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
 }  // namespace
