@@ -321,19 +321,18 @@ std::string LeftOutNote(const StageSamples& step) {
   constexpr double kWorthSaying = 0.1;
   const std::int64_t left_out = selection.LeftOut();
   const auto samples = static_cast<std::int64_t>(selection.kept.size()) + left_out;
-  if (static_cast<double>(left_out) <= kWorthSaying * static_cast<double>(samples)) return "";
+  const bool few = static_cast<double>(left_out) <= kWorthSaying * static_cast<double>(samples);
+  if (few && step.composed.empty()) return "";
   std::string reasons;
   for (const auto& [reason, count] : ReasonsOf(selection)) {
     reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, reason);
   }
-  if (!step.composed.empty()) {
-    return fmt::format(
-        "only {} of {} whole steps are undisturbed, so the step's time is the sum of its stages' "
-        "undisturbed times; of the other steps {}",
-        selection.kept.size(), samples, reasons);
-  }
-  return fmt::format("the times are those of {} of {} steps; of the others {}",
-                     selection.kept.size(), samples, reasons);
+  const std::string_view which = step.composed.empty()
+                                     ? "the times are those of {} of {} steps; of the others {}"
+                                     : "the step's time is the sum of its stages' times, of which "
+                                       "more are undisturbed; {} of {} whole steps are, of the "
+                                       "others {}";
+  return fmt::format(fmt::runtime(which), selection.kept.size(), samples, reasons);
 }
 
 std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {

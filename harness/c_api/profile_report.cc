@@ -60,10 +60,10 @@ Report ReportOfSteps(StepMeter& meter, const std::string& command, const std::st
         report.stages.emplace_back(RecordOf(sequence.stages[k], sequence.events, verdict, kRegime));
     record.op = "code";
     record.pass = meter.stages().at(samples.stages[k]).pass;
-    record.speeds = SpeedsAround(sequence.disturbance);
+    record.speeds = SpeedsOf(sequence, sequence.stages[k]);
   }
   report.step = RecordOf(sequence.step, sequence.events, verdict, kRegime);
-  report.step.speeds = SpeedsAround(sequence.disturbance);
+  report.step.speeds = SpeedsOf(sequence, sequence.step);
   AddGroups(sequence.stages, report);
   AddNotes(samples, report);
   JudgeReport({}, report);

@@ -170,6 +170,35 @@ class Experiment {
                     clock_, watch_);
   }
 
+  // The same region, timed several times.
+  struct Timed {
+    double all = 0;          // median, or of the first run
+    double undisturbed = 0;  // of the undisturbed times alone, or of the least disturbed one
+    double lost = 0;         // the least share of one of them (LossWatch)
+  };
+
+  // Each stage in the sequence, which runs again while other work disturbs a stage.
+  std::vector<Timed> TimeSequence() {
+    constexpr int kMostRuns = 6;
+    const TimedRun first = RunSequence();
+    std::vector<Timed> times;
+    for (std::size_t i = 0; i < first.seconds.size(); ++i) {
+      times.push_back({first.seconds[i], first.seconds[i], first.waited[i]});
+    }
+    const auto disturbed = [](const Timed& timed) { return timed.lost > kMaxWaitedOfSample; };
+    for (int run = 1; run < kMostRuns && sequence_seconds_ < kLongSequence &&
+                      std::ranges::any_of(times, disturbed);
+         ++run) {
+      const TimedRun again = RunSequence();
+      for (std::size_t i = 0; i < times.size(); ++i) {
+        if (again.waited[i] >= times[i].lost) continue;
+        times[i].lost = again.waited[i];
+        times[i].undisturbed = again.seconds[i];
+      }
+    }
+    return times;
+  }
+
   // Finds out which pages each stage uses, and whether the experiment holds for it.
   void Learn(MemoryExperiment* result) {
     touched_.resize(subject_.stages.size());
@@ -237,7 +266,7 @@ class Experiment {
   void Round(bool last_level, MemoryExperiment* result) {
     memory_.ResetContents();  // a stage that is repeated may train: its weights would diverge
     if (sequence_seconds_ < kLongSequence) RunSequence();  // its own pages were mapped anew
-    const TimedRun in_network = RunSequence();
+    const std::vector<Timed> in_network = TimeSequence();
     if (subject_.before_iteration) subject_.before_iteration();
     for (std::size_t i = 0; i < subject_.stages.size() && !Cancelled(); ++i) {
       StageMemory& stage = result->stages[i];
@@ -245,20 +274,34 @@ class Experiment {
         StageAt(i)();
         continue;
       }
-      MemoryRound round;
-      round.in_network = in_network.seconds[i];
-      round.waited = in_network.waited[i];
-      round.second_level = TimeOn(kSecondLevel, i, &stage, &round);
-      if (last_level && footprints_.size() > kLastLevel)
-        round.last_level = TimeOn(kLastLevel, i, &stage, &round);
+      const Timed second_level = TimeOn(kSecondLevel, i, &stage);
+      std::optional<Timed> last, hot;
+      if (last_level && footprints_.size() > kLastLevel) last = TimeOn(kLastLevel, i, &stage);
       memory_.MapOwn(touched_[i]);
-      if (NeedsHot(stage, round.in_network)) {
-        round.hot = Repeated(i, &round);
+      if (NeedsHot(stage, in_network[i].all)) {
+        hot = Repeated(i);
       } else {
         StageAt(i)();  // the later stages read its results
       }
-      stage.rounds.push_back(round);
+      stage.rounds.push_back(RoundOf(in_network[i], second_level, last, hot));
     }
+  }
+
+  // Undisturbed times if all parts have them. A disturbed time beside an undisturbed one would
+  // differ by the disturbance.
+  static MemoryRound RoundOf(const Timed& in_network, const Timed& second_level,
+                             const std::optional<Timed>& last, const std::optional<Timed>& hot) {
+    const auto lost = [](const std::optional<Timed>& part) { return part ? part->lost : 0; };
+    MemoryRound round;
+    round.waited = std::max({in_network.lost, second_level.lost, lost(last), lost(hot)});
+    const auto seconds = [&](const Timed& part) {
+      return round.waited <= kMaxWaitedOfSample ? part.undisturbed : part.all;
+    };
+    round.in_network = seconds(in_network);
+    round.second_level = seconds(second_level);
+    if (last) round.last_level = seconds(*last);
+    if (hot) round.hot = seconds(*hot);
+    return round;
   }
 
   bool NeedsHot(const StageMemory& stage, double seconds) const {
@@ -266,34 +309,35 @@ class Experiment {
            ColdCodeSeconds(*stage.code_bytes, kLeastHertz) > kColdCode * seconds;
   }
 
-  double TimeOn(std::size_t footprint, std::size_t i, StageMemory* stage, MemoryRound* round) {
+  Timed TimeOn(std::size_t footprint, std::size_t i, StageMemory* stage) {
     memory_.MapFootprint(footprint, touched_[i]);
-    const double seconds = Repeated(i, round);
+    const Timed timed = Repeated(i);
     if (subject_.f32 && stage->reason.empty() && HasAbnormal(memory_.Written(footprint))) {
       stage->reason = "its values do not stay finite and normal on remapped memory";
     }
-    return seconds;
+    return timed;
   }
 
-  // The median of the repetitions, after one that is not timed. Each is watched, unless a reading
-  // takes long beside it; then an interruption does not change the median of many. Disturbed ones
-  // are repeated, and if all are, the round is disturbed.
-  double Repeated(std::size_t i, MemoryRound* round) {
-    constexpr int kPatienceOfRepeats = 3;
+  // The repetitions, after one that is not timed. Each is watched, unless a reading takes long
+  // beside it; then an interruption does not change the median of many. Disturbed ones are
+  // repeated.
+  Timed Repeated(std::size_t i) {
+    constexpr std::size_t kPatienceOfRepeats = 3;
     StageAt(i)();
     const bool watches = repeats_[i] * watch_.cost_seconds() < kMostWatching * kRepeatSeconds;
     const auto wanted = static_cast<std::size_t>(repeats_[i]);
     std::vector<double> all, undisturbed;
-    double least_lost = watches ? 1 : 0;
+    Timed timed{.lost = watches ? 1.0 : 0.0};
     while (undisturbed.size() < wanted && all.size() < kPatienceOfRepeats * wanted) {
       if (watches) watch_.Begin();
       all.push_back(TimeOnce(i));
       const double lost = watches ? watch_.End(all.back()) : 0;
-      least_lost = std::min(least_lost, lost);
+      timed.lost = std::min(timed.lost, lost);
       if (lost <= kMaxWaitedOfSample) undisturbed.push_back(all.back());
     }
-    round->waited = std::max(round->waited, least_lost);
-    return Median(undisturbed.empty() ? all : undisturbed);
+    timed.all = Median(all);
+    timed.undisturbed = undisturbed.empty() ? timed.all : Median(undisturbed);
+    return timed;
   }
 
   const MemorySubject& subject_;

@@ -25,7 +25,7 @@ struct MemoryRound {
   double second_level = 0;  // repeated, on a footprint of L2's size
   // Repeated, on a footprint of a part of the last cache. Absent in some rounds, to save time.
   std::optional<double> last_level{};
-  // The largest share of one of these times for which a thread waited for a CPU.
+  // The largest share of one of these times that other work took (LossWatch).
   double waited = 0;
 };
 

@@ -4,8 +4,8 @@
 
 namespace topdnn {
 
-LossWatch::LossWatch(std::optional<int> team) {
-  if (team) pace_ = std::make_unique<CorePace>(*team);
+LossWatch::LossWatch(std::optional<int> team)
+    : pace_(team ? std::make_unique<CorePace>(*team) : nullptr) {
   if (pace_ != nullptr && !pace_->works()) pace_.reset();
 }
 
@@ -23,12 +23,13 @@ double LossWatch::End(double seconds) noexcept {
   const double slower = std::min(pace, pace_at_);
   if (pace_ != nullptr && pace_->IsSlow(slower)) lost += 1 - slower / pace_->full();
   pace_at_ = pace;
-  waited_ = waited;
+  waited_ = pace_ != nullptr ? scheduler_.Waited() : waited;  // (without waking the workers)
   return lost;
 }
 
 double LossWatch::cost_seconds() const {
-  return scheduler_.cost_seconds() + (pace_ != nullptr ? pace_->cost_seconds() : 0);
+  const double accounts = scheduler_.cost_seconds();
+  return pace_ != nullptr ? 2 * accounts + pace_->cost_seconds() : accounts;
 }
 
 }  // namespace topdnn

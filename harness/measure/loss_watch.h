@@ -32,8 +32,8 @@ class LossWatch {
  private:
   double ReadPace() noexcept;
 
-  SchedulerWatch scheduler_;
   std::unique_ptr<CorePace> pace_;  // null: not read
+  SchedulerWatch scheduler_;        // (after the pace, which may start the team's threads)
   std::uint64_t waited_ = 0;        // at the begin
   double pace_at_ = 0;
 };

@@ -108,7 +108,7 @@ class SequenceMeter {
     MeasureLoop loop(options_, clock_, "timing");
     const auto between = [&] {
       marker.BetweenIterations(loop.done(), [this] { RunBare(); });
-      return waiting.Patience(loop.done());
+      return waiting.AreEnough(loop.done());
     };
     while (Next(between(), most, loop)) {
       std::uint64_t* const own = &marks[static_cast<std::size_t>(loop.done()) * row];
@@ -133,9 +133,9 @@ class SequenceMeter {
     }
   }
 
-  // Whether to time another iteration. `patience`: see WaitingAccounts; above 1, up to `most` are
-  // timed.
-  bool Next(double patience, std::int64_t most, MeasureLoop& loop) {
+  // Whether to time another iteration. `enough`: enough of them are undisturbed; if not, up to
+  // `most` are timed.
+  bool Next(bool enough, std::int64_t most, MeasureLoop& loop) {
     if (options_.iterations) return loop.Next(bounds_.least, bounds_.most, 0);
     const double least_seconds = WarmSeconds(samples_.step) * static_cast<double>(bounds_.least);
     const double budget = std::max(options_.budget_seconds, 2 * least_seconds);
@@ -144,8 +144,9 @@ class SequenceMeter {
       samples_.cut_short = fmt::format("timing ended after {:.0f} s with {} of {} iterations",
                                        loop.Elapsed(), loop.done(), bounds_.least);
     }
-    return loop.Next(spent ? 1 : bounds_.least, patience > 1 ? most : bounds_.most,
-                     std::min(patience * options_.seconds, budget));
+    const double seconds = enough ? options_.seconds : kPatience * options_.seconds;
+    return loop.Next(spent ? 1 : bounds_.least, enough ? bounds_.most : most,
+                     std::min(seconds, budget));
   }
 
   // Iterations that may be timed; more than bounds_.most only to get enough undisturbed ones.
@@ -268,6 +269,7 @@ SpeedShares MeanSpeeds(std::span<const StageSamples> stages) {
     if (!stage.speeds.memory) mean.memory.reset();
     mean.by_pace = stage.speeds.by_pace;
   }
+  if (!(all > 0)) return {};
   if (mean.arithmetic) mean.arithmetic = arithmetic / all;
   if (mean.memory) mean.memory = memory / all;
   return mean;
@@ -289,14 +291,16 @@ std::vector<double> ComposedSteps(std::span<const StageSamples> stages) {
 
 // Uses the stages' undisturbed times for the step, if its own are not, and theirs are faster ones.
 void ComposeStep(SequenceSamples& samples) {
+  constexpr double kWorthIt = 0.01;  // of the best known speed
   StageSamples& step = samples.step;
   step.composed.clear();
-  const bool enough = std::ranges::all_of(
-      samples.stages, [](const StageSamples& stage) { return stage.selection.enough; });
-  if (step.seconds.empty() || !enough || AreUndisturbed(step)) return;
+  const bool enough = std::ranges::all_of(samples.stages, [](const StageSamples& stage) {
+    return stage.selection.enough && !stage.seconds.empty();
+  });
+  if (samples.stages.empty() || !enough || AreUndisturbed(step)) return;
   const SpeedShares mean = MeanSpeeds(samples.stages);
   const double own = step.selection.enough ? step.speeds.arithmetic.value_or(1) : 0;
-  if (mean.arithmetic.value_or(1) <= own) return;
+  if (mean.arithmetic.value_or(1) < own + kWorthIt) return;
   step.composed = ComposedSteps(samples.stages);
   step.speeds = mean;
 }

@@ -106,10 +106,8 @@ struct MeasureOptions {
 };
 
 inline constexpr double kPatience = 4;
-// The same if only the pace of the cores was slow in the others: another machine may stay for long.
-inline constexpr double kPacePatience = 2;
 // The share of the time for the marks between iterations (SpanMark), and for the readings of the
-// scheduler's accounts.
+// scheduler's accounts and of the pace.
 inline constexpr double kMarkShare = 0.015;
 inline constexpr double kReadingShare = 0.01;
 

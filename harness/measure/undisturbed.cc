@@ -73,7 +73,7 @@ using Verdicts = std::vector<std::optional<Disturber>>;
 
 // The samples' own accounts, then those of the time between two marks.
 // `full_pace`: see SampleFacts.
-Verdicts JudgeEach(const SampleFacts& facts, bool by_speed, double full_pace) {
+Verdicts JudgeEach(const SampleFacts& facts, bool by_speed, bool by_memory, double full_pace) {
   Verdicts verdicts(facts.samples);
   const bool knows_waiting = facts.waited.size() == facts.samples;
   for (std::size_t i = 0; i < facts.samples; ++i) {
@@ -103,9 +103,9 @@ Verdicts JudgeEach(const SampleFacts& facts, bool by_speed, double full_pace) {
         } else if (by_speed && !knows_pace &&
                    below(LowerCoreShare(begin.speed, end.speed, best), kMinArithmetic)) {
           seen = Disturber::kSlowArithmetic;
-        } else if (by_speed && below(LowerShare(begin.speed.bytes_per_second,
-                                                end.speed.bytes_per_second, best.bytes_per_second),
-                                     1 - kMemoryNoise)) {
+        } else if (by_memory && below(LowerShare(begin.speed.bytes_per_second,
+                                                 end.speed.bytes_per_second, best.bytes_per_second),
+                                      1 - kMemoryNoise)) {
           seen = Disturber::kSlowMemory;
         }
         for (std::size_t i = first; seen && i < last; ++i) {
@@ -173,21 +173,30 @@ std::int64_t Selection::LeftOut() const {
   return std::accumulate(left_out.begin(), left_out.end(), std::int64_t{0});
 }
 
-Selection SelectBySpeed(const SampleFacts& facts) {
-  Selection selection =
-      SelectionOf(JudgeEach(facts, true, std::max(facts.best_pace, facts.full_pace)));
-  if (!selection.enough && facts.best_pace > facts.full_pace) {
-    selection = SelectionOf(JudgeEach(facts, true, facts.full_pace));
+namespace {
+
+Selection Select(const SampleFacts& facts, bool by_memory) {
+  const double best = std::max(facts.best_pace, facts.full_pace);
+  Selection selection = SelectionOf(JudgeEach(facts, true, by_memory, best));
+  if (!selection.enough && best > facts.full_pace) {
+    selection = SelectionOf(JudgeEach(facts, true, by_memory, facts.full_pace));
   }
+  selection.by_memory = by_memory;
   return selection;
 }
 
+}  // namespace
+
+Selection SelectBySpeed(const SampleFacts& facts) { return Select(facts, true); }
+
 Selection SelectUndisturbed(const SampleFacts& facts) {
-  Selection strict = SelectBySpeed(facts);
-  if (strict.enough) return strict;
-  const Verdicts verdicts = JudgeEach(facts, false, facts.full_pace);
+  for (const bool by_memory : {true, false}) {
+    Selection strict = Select(facts, by_memory);
+    if (strict.enough) return strict;
+  }
+  const Verdicts verdicts = JudgeEach(facts, false, false, facts.full_pace);
   Selection selection = SelectionOf(verdicts);
-  selection.by_speed = false;
+  selection.by_speed = selection.by_memory = false;
   if (selection.kept.empty()) KeepLeastDisturbed(facts, verdicts, selection);
   return selection;
 }
@@ -210,6 +219,18 @@ bool NeedMoreRounds(std::span<const StageRounds> stages) {
   return few > kFew * total;
 }
 
+namespace {
+
+// The median, or the lower quartile if slow ones were not left out: of a mixture, the median may be
+// one of the fast ones, while the median time is longer.
+std::optional<double> MiddleOf(std::vector<double> speeds, bool without_slow) {
+  if (speeds.empty()) return std::nullopt;
+  std::sort(speeds.begin(), speeds.end());
+  return QuantileOfSorted(speeds, without_slow ? 0.5 : 0.25);
+}
+
+}  // namespace
+
 SpeedShares SpeedsOf(const Selection& selection, const SampleFacts& facts,
                      const QuietReading& best) {
   const QuietReading known = Best(best, HighSpeeds(facts.marks));
@@ -222,8 +243,8 @@ SpeedShares SpeedsOf(const Selection& selection, const SampleFacts& facts,
   shares.by_pace = knows_pace;
   if (knows_pace) {
     const double full = std::max(facts.full_pace, best.instructions_per_second.value_or(0));
-    const std::optional<double> median = MedianIfAny(ValuesAt(facts.pace, selection.kept));
-    if (median) shares.arithmetic = std::min(1.0, *median / full);
+    const auto pace = MiddleOf(ValuesAt(facts.pace, selection.kept), selection.by_speed);
+    if (pace) shares.arithmetic = std::min(1.0, *pace / full);
   }
   std::vector<double> memory;  // by kept sample
   ForEachSpan(facts.marks, samples,
@@ -238,7 +259,7 @@ SpeedShares SpeedsOf(const Selection& selection, const SampleFacts& facts,
                                               end.speed.bytes_per_second, known.bytes_per_second);
                 if (share) memory.insert(memory.end(), static_cast<std::size_t>(to - from), *share);
               });
-  shares.memory = MedianIfAny(memory);
+  shares.memory = MiddleOf(std::move(memory), selection.by_memory);
   return shares;
 }
 

@@ -90,7 +90,8 @@ struct Selection {
   // disturbed ones.
   std::size_t undisturbed = 0;
   bool enough = true;
-  bool by_speed = true;  // samples beside slow probes are left out
+  // Samples beside slow cores, and beside slow memory, are left out.
+  bool by_speed = true, by_memory = true;
 
   std::int64_t LeftOut() const;
 };
@@ -99,10 +100,10 @@ struct Selection {
 // best known one, or with that of this run, if the former leaves too few. Pure.
 Selection SelectBySpeed(const SampleFacts& facts);
 
-// The same. If they are not enough, slow probes do not count: the speeds moved, and
-// what depends on them is judged by SpeedsOf. If there is still none, the samples whose
-// threads waited for the least share of their time are kept: at least kLeastSamples, or
-// kEnoughShare of all. Pure.
+// The undisturbed samples. If they are not enough, slow memory does not count, and if they still
+// are not, slow cores do not either: the speeds moved, and what depends on them is judged by
+// SpeedsOf. If there is still none, the samples whose threads waited for the least share of their
+// time are kept: at least kLeastSamples, or kEnoughShare of all. Pure.
 Selection SelectUndisturbed(const SampleFacts& facts);
 
 // The rounds of an experiment to use, by the share of each that its threads waited: the undisturbed
@@ -121,8 +122,9 @@ bool NeedMoreRounds(std::span<const StageRounds> stages);
 
 // The speeds of the probes around the kept samples, as shares of `best` or of the full speed in
 // this run, whichever is higher; each at most 1. Absent if they were not read. Of memory, and of
-// the pace if it is known, the median by samples, since it belongs to their median time; the pace
-// takes the place of the marks' arithmetic. Of that the lowest. Pure.
+// the pace in place of the marks' arithmetic, the median by samples, since it belongs to their
+// median time; the lower quartile, if the selection does not leave out slow ones. Without a pace,
+// arithmetic is the lowest reading at the marks. Pure.
 struct SpeedShares {
   std::optional<double> arithmetic;
   std::optional<double> memory;

@@ -24,10 +24,7 @@ std::vector<std::size_t> PartsOf(std::span<const double> stage_seconds, double l
 }
 
 WaitingAccounts::WaitingAccounts(const MeasureOptions& options, const TickClock& clock)
-    : clock_(clock),
-      reader_(options.waiting),
-      pace_(options.pace),
-      best_pace_(options.best_speeds.instructions_per_second.value_or(0)) {
+    : clock_(clock), reader_(options.waiting), pace_(options.pace) {
   if (reader_) return;
   watch_ = std::make_unique<SchedulerWatch>();
   if (!watch_->works()) return;
@@ -44,24 +41,14 @@ void WaitingAccounts::Prepare(std::span<const double> stage_seconds, std::int64_
   waited_.reserve(samples);
   paces_.reserve(samples);
   quiet_parts_.assign(parts_.size(), 0);
-  unwaited_ = quiet_parts_;
 }
 
 double WaitingAccounts::CostSeconds() const noexcept {
-  return (reader_ ? reader_->cost_seconds : 0) + (pace_ ? pace_->cost_seconds : 0);
+  const double accounts = reader_ ? reader_->cost_seconds : 0;
+  return pace_ ? 2 * accounts + pace_->cost_seconds : accounts;  // (see Close)
 }
 
-double WaitingAccounts::ReadPace() noexcept {
-  if (!pace_) return 0;
-  const double pace = pace_->instructions_per_second();
-  full_pace_ = std::max(full_pace_, pace);
-  return pace;
-}
-
-// Until now. If the machine does not come near its best known pace, waiting for it is in vain.
-double WaitingAccounts::FullPaceNow() const noexcept {
-  return full_pace_ >= kMinPace * best_pace_ ? std::max(full_pace_, best_pace_) : full_pace_;
-}
+double WaitingAccounts::ReadPace() noexcept { return pace_ ? pace_->instructions_per_second() : 0; }
 
 double WaitingAccounts::Elapsed() const noexcept {
   return clock_.SecondsBetween(opened_at_, clock_.now()).value_or(0);
@@ -94,28 +81,21 @@ void WaitingAccounts::Close() noexcept {
   const double pace = ReadPace();
   paces_.push_back(std::min(pace_before_, pace));
   pace_before_ = pace;
+  // (waking the workers for the pace may take longer than a part may wait)
+  before_ = reader_ && pace_ ? reader_->nanoseconds() : now;
   const std::size_t part = (reading_of_.size() - 1) % parts_.size();
-  const bool slow = paces_.back() < kMinPace * FullPaceNow();
-  if (waited <= kMaxWaitedOfSample * seconds) {
-    unwaited_[part] += samples_;
-    quiet_parts_[part] += slow ? 0 : samples_;
-  }
-  before_ = now;
+  if (waited <= kMaxWaitedOfSample * seconds) quiet_parts_[part] += samples_;
   opened_at_ = clock_.now();
   open_ = parts_.size() > 1;
   samples_ = 0;
 }
 
-double WaitingAccounts::Patience(std::int64_t iterations) const {
-  if (!Reads()) return 1;
-  const auto enough = [&](const std::vector<std::int64_t>& by_part) {
-    return std::ranges::all_of(by_part, [&](std::int64_t undisturbed) {
-      return AreEnough(static_cast<std::size_t>(undisturbed + samples_),
-                       static_cast<std::size_t>(iterations));
-    });
-  };
-  if (enough(quiet_parts_)) return 1;
-  return enough(unwaited_) ? kPacePatience : kPatience;
+bool WaitingAccounts::AreEnough(std::int64_t iterations) const {
+  if (!Reads()) return true;
+  return std::ranges::all_of(quiet_parts_, [&](std::int64_t quiet) {
+    return topdnn::AreEnough(static_cast<std::size_t>(quiet + samples_),
+                             static_cast<std::size_t>(iterations));
+  });
 }
 
 std::vector<double> WaitingAccounts::SharesOf(std::span<const double> seconds) const {

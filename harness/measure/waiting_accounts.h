@@ -41,9 +41,9 @@ class WaitingAccounts {
   void EndPart() noexcept;
   void End() noexcept;
 
-  // For how many times the asked time to go on: 1 if enough samples of each part are undisturbed so
-  // far, kPatience if threads waited in too many, kPacePatience if only the pace was slow.
-  double Patience(std::int64_t iterations) const;
+  // Whether enough samples of each part are free of waiting so far. (The pace does not count:
+  // another machine may stay for long, and what trains for longer meets denormal numbers.)
+  bool AreEnough(std::int64_t iterations) const;
 
   // The waiting as a share of the time, by iteration and part, from the times of the same. Samples
   // of one reading have one share. Empty if the waiting is not known.
@@ -55,7 +55,6 @@ class WaitingAccounts {
   bool Reads() const noexcept { return reader_ || pace_; }
   double CostSeconds() const noexcept;
   double ReadPace() noexcept;
-  double FullPaceNow() const noexcept;
   double Elapsed() const noexcept;
   void Close() noexcept;
 
@@ -63,18 +62,15 @@ class WaitingAccounts {
   std::unique_ptr<SchedulerWatch> watch_;
   std::optional<WaitingReader> reader_;
   std::optional<PaceReader> pace_;
-  double best_pace_;  // known before; 0: not known
   std::vector<std::size_t> parts_;
   std::vector<std::uint32_t> reading_of_;  // by iteration and part
   std::vector<double> waited_;             // by reading, in seconds
   std::vector<double> paces_;              // by reading
-  // By part: samples without waiting, and those of them without a slow pace.
-  std::vector<std::int64_t> unwaited_, quiet_parts_;
-  bool open_ = false;            // a reading was taken for the next samples
-  std::uint64_t before_ = 0;     // its value
-  std::uint64_t opened_at_ = 0;  // its time
+  std::vector<std::int64_t> quiet_parts_;  // by part: samples without waiting
+  bool open_ = false;                      // a reading was taken for the next samples
+  std::uint64_t before_ = 0;               // its value
+  std::uint64_t opened_at_ = 0;            // its time
   double pace_before_ = 0;
-  double full_pace_ = 0;      // the highest so far
   std::int64_t samples_ = 0;  // since then
 };
 

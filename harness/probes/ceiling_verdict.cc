@@ -57,6 +57,16 @@ Verdict JudgeAgainstOne(const Ceiling& ceiling, int cores) {
                       ceiling.threads, busy_cores, gain)};
 }
 
+// The one of undisturbed windows, if only one is and it is not lower: other work does not raise a
+// rate, so a higher one would contradict it. Null: none.
+const Ceiling* OnlyUndisturbed(const Ceiling& a, const Ceiling& b) {
+  if (a.undisturbed == b.undisturbed) return nullptr;
+  const Ceiling& own = a.undisturbed ? a : b;
+  const Ceiling& other = a.undisturbed ? b : a;
+  const bool lower = RatioOfRates(own, other) < 1 - AllowedSpread(own);
+  return lower || own.verdict.status == Status::kInvalid ? nullptr : &own;
+}
+
 }  // namespace
 
 bool IsLatency(const Ceiling& ceiling) { return ceiling.unit == "s"; }
@@ -118,7 +128,7 @@ Verdict JudgeCeiling(const Ceiling& ceiling, int cores) {
 
 Ceiling KeepBetter(const Ceiling& first, const Ceiling& again) {
   if (!first.value || !again.value) return first.value ? first : again;
-  if (first.undisturbed != again.undisturbed) return first.undisturbed ? first : again;
+  if (const Ceiling* own = OnlyUndisturbed(first, again)) return *own;
   const double ratio = RatioOfRates(first, again);
   if (first.verdict.status == again.verdict.status) return ratio >= 1 ? first : again;
   const bool first_is_better = first.verdict.status < again.verdict.status;
@@ -133,7 +143,7 @@ Ceiling KeepBetter(const Ceiling& first, const Ceiling& again) {
 
 Ceiling Reconcile(const Ceiling& before, const Ceiling& after) {
   if (!before.value || !after.value) return before.value ? before : after;
-  if (before.undisturbed != after.undisturbed) return before.undisturbed ? before : after;
+  if (const Ceiling* own = OnlyUndisturbed(before, after)) return *own;
   const double ratio = RatioOfRates(before, after);
   Ceiling kept = ratio >= 1 ? before : after;
   const bool before_is_better = before.verdict.status <= after.verdict.status;

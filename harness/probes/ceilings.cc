@@ -25,7 +25,7 @@ constexpr int kMaxRetries = 3;
 // remaining ceiling.
 constexpr double kPatience = 4;
 // One ceiling is measured for at most this many times the length of its windows.
-constexpr double kPatienceOfOne = 10;
+constexpr double kPatienceOfOne = 8;
 constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "llc", "dram"};
 
 std::string LevelName(int level) { return fmt::format("L{}", level); }
@@ -104,9 +104,9 @@ std::vector<Plan> Plans(int threads) {
 }
 
 // Measures until `windows` windows are undisturbed: their threads had a CPU and its core for
-// themselves. After
-// twice the total length of that many it stops as soon as there are `least`, and after
-// kPatienceOfOne times the length even if they are disturbed.
+// themselves. After twice the total length of that many it stops as soon as there are `least`, and
+// after kPatienceOfOne times the length even if they are disturbed. In a hurry it stops after twice
+// the length with one window.
 Ceiling Measure(const Plan& plan, int windows, int least, KeptPages& pages) {
   Ceiling ceiling = plan.ceiling;
   const auto skip = [&ceiling](const std::string& reason) {
@@ -126,8 +126,9 @@ Ceiling Measure(const Plan& plan, int windows, int least, KeptPages& pages) {
   };
   for (int window = 0; measured.undisturbed() < windows; ++window) {
     const bool late = after(2);
-    if (late && (measured.undisturbed() >= least || (window >= least && after(kPatienceOfOne))))
-      break;
+    const bool in_a_hurry = least == 1;
+    const bool spent = in_a_hurry ? late : after(kPatienceOfOne);
+    if (late && (measured.undisturbed() >= least || (window >= least && spent))) break;
     const std::optional<double> rate = measured.Measure();
     if (!rate) {
       return skip(fmt::format("OpenMP gave fewer than {} threads", ceiling.threads));

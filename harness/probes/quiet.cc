@@ -23,6 +23,8 @@ namespace {
 constexpr double kWindowSeconds = 0.5e-3;
 constexpr std::string_view kIssueProbe = "core/issue/moves";
 constexpr double kPaceSeconds = 3e-6;
+constexpr double kMostPaceCost = 50e-6;
+constexpr double kMinCommonPace = 0.5;  // of the slowest thread's time
 constexpr std::size_t kPaceBytes = 8192;
 
 // The rates of windows in which the threads had their CPUs: a window that waited for a CPU says
@@ -51,14 +53,6 @@ std::optional<double> BriefRate(ProbeTeam* team, double work) {
   const auto rates = Rates(*team, work, 2);
   if (!rates || rates->empty()) return std::nullopt;
   return *std::max_element(rates->begin(), rates->end());
-}
-
-// Of teams of this width.
-std::atomic<double>& FullPaceOf(int threads) {
-  static std::mutex mutex;
-  static std::map<int, std::atomic<double>> paces;
-  const std::scoped_lock lock(mutex);
-  return paces[threads];
 }
 
 std::optional<double> Higher(const std::optional<double>& a, const std::optional<double>& b) {
@@ -98,22 +92,26 @@ QuietReading QuietCheck::ReadBriefly() {
           BriefRate(issue_.get(), instructions_)};
 }
 
+CorePace::State& CorePace::StateOf(int threads) {
+  static std::mutex mutex;
+  static std::map<int, State> states;
+  const std::scoped_lock lock(mutex);
+  return states[threads];
+}
+
 CorePace::CorePace(int threads)
     : probe_(FindProbe(kIssueProbe)),
       clock_(BestClock()),
-      full_(&FullPaceOf(threads)),
+      state_(&StateOf(threads)),
       members_(static_cast<std::size_t>(threads)) {
   if (probe_ == nullptr || !WhyAbsent(*probe_, MachineIsas()).empty()) return;
   for (Member& member : members_) member.buffers = std::make_unique<ProbeBuffers>(kPaceBytes);
-  constexpr std::int64_t kFirst = 1000;
-  iterations_ = kFirst;
-  for (int i = 0; i < 3; ++i) Read();
-  if (!(full() > 0)) {
-    iterations_ = 0;
-    return;
-  }
-  const double of_one = static_cast<double>(threads) * probe_->work.instructions / full();
-  iterations_ = std::max<std::int64_t>(1, std::llround(kPaceSeconds / of_one));
+  iterations_ = 1000;
+  double highest = 0;
+  for (int i = 0; i < 3; ++i) highest = std::max(highest, Read());
+  const double of_one = threads * probe_->work.instructions / highest;
+  iterations_ = highest > 0 ? std::max<std::int64_t>(1, std::llround(kPaceSeconds / of_one)) : 0;
+  if (!works()) return;
   std::array<double, 9> seconds{};
   for (double& one : seconds) {
     const std::uint64_t begin = clock_.now();
@@ -121,6 +119,26 @@ CorePace::CorePace(int threads)
     one = clock_.SecondsBetween(begin, clock_.now()).value_or(0);
   }
   cost_seconds_ = Median(seconds);
+  if (cost_seconds_ > kMostPaceCost || !KeepsItsClock()) iterations_ = 0;
+}
+
+// Whether readings after multiply-adds reach the full pace. (Cores up to Ice Lake lower their clock
+// for wide vectors, for 0.7 ms longer than they last: Intel's optimization manual, section 2.)
+bool CorePace::KeepsItsClock() {
+  if (state_->keeps_its_clock) return *state_->keeps_its_clock;
+  bool& keeps = state_->keeps_its_clock.emplace(true);
+  const Probe* fma = WidestProbe(ProbeKind::kFma, "f32");
+  if (fma == nullptr) return keeps;
+  constexpr int kWindows = 24;  // another machine may disturb most of them
+  ProbeTeam team(*fma, static_cast<int>(members_.size()), kPaceBytes, kWindowSeconds);
+  double highest = 0;
+  for (int i = 0; i < kWindows; ++i) {
+    team.Window();
+    highest = std::max(highest, Read());
+    Read();
+  }
+  keeps = !IsSlow(highest);
+  return keeps;
 }
 
 double CorePace::Read() noexcept {
@@ -133,39 +151,59 @@ double CorePace::Read() noexcept {
     Member& self = members_[static_cast<std::size_t>(thread)];
     // All at once: threads of ours may share a core, too.
 #pragma omp barrier
-    const std::uint64_t begin = clock_.now();
+    self.begin = clock_.now();
     probe_->run(*self.buffers, iterations_);
-    self.seconds = clock_.SecondsBetween(begin, clock_.now()).value_or(0);
+    self.end = clock_.now();
   }
   if (present != threads) return 0;
+  std::uint64_t last_begin = 0;
+  std::uint64_t first_end = ~std::uint64_t{0};
   double slowest = 0;
-  for (const Member& member : members_) slowest = std::max(slowest, member.seconds);
+  for (const Member& member : members_) {
+    last_begin = std::max(last_begin, member.begin);
+    first_end = std::min(first_end, member.end);
+    slowest = std::max(slowest, clock_.SecondsBetween(member.begin, member.end).value_or(0));
+  }
+  const double common = clock_.SecondsBetween(last_begin, first_end).value_or(0);
+  if (!(slowest > 0) || common < kMinCommonPace * slowest) return 0;
   const double instructions = static_cast<double>(iterations_) * probe_->work.instructions;
-  if (!(slowest > 0)) return 0;
-  const double pace = static_cast<double>(threads) * instructions / slowest;
-  if (pace > full()) full_->store(pace, std::memory_order_relaxed);
+  const double pace = threads * instructions / slowest;
+  if (pace > full()) {
+    const double other = state_->highest.exchange(pace, std::memory_order_relaxed);
+    const double confirmed = std::min(pace, other);
+    if (confirmed > full()) state_->full.store(confirmed, std::memory_order_relaxed);
+  }
   return pace;
 }
 
 std::optional<double> QuietWindows::Measure() {
   const double before = pace_.works() ? pace_.Read() : 0;
   const std::optional<double> rate = team_.Window();
-  slower_ = pace_.works() ? std::min(before, pace_.Read()) : 0;
+  last_ = pace_.works() ? std::min(before, pace_.Read()) : 0;
   return rate;
 }
 
 void QuietWindows::Keep(double value) {
   all_.values.push_back(value);
   all_.on_cpu.push_back(team_.on_cpu());
-  quiet_.push_back(team_.on_cpu() >= kMinOnCpu && !(pace_.works() && pace_.IsSlow(slower_)));
-  undisturbed_ += quiet_.back() ? 1 : 0;
+  slower_.push_back(last_);
+}
+
+bool QuietWindows::IsQuiet(std::size_t window) const {
+  return all_.on_cpu[window] >= kMinOnCpu && !(pace_.works() && pace_.IsSlow(slower_[window]));
+}
+
+int QuietWindows::undisturbed() const {
+  int quiet = 0;
+  for (std::size_t i = 0; i < slower_.size(); ++i) quiet += IsQuiet(i) ? 1 : 0;
+  return quiet;
 }
 
 QuietWindows::Kept QuietWindows::Take(int least) const {
-  if (undisturbed_ < least) return all_;
+  if (undisturbed() < least) return all_;
   Kept kept;
-  for (std::size_t i = 0; i < quiet_.size(); ++i) {
-    if (!quiet_[i]) continue;
+  for (std::size_t i = 0; i < slower_.size(); ++i) {
+    if (!IsQuiet(i)) continue;
     kept.values.push_back(all_.values[i]);
     kept.on_cpu.push_back(all_.on_cpu[i]);
   }

@@ -46,9 +46,9 @@ class QuietCheck {
   double bytes_ = 0;
 };
 
-// A pace below this share of the full one is slow. Readings of a core that nothing else used had 94
-// to 100 % of the highest (a virtual machine on Zen 3, 150,000 readings), those of a shared one 40
-// to 70 %.
+// A pace below this share of the full one is slow. Readings of one core, or of two, that nothing
+// else used had 94 to 100 % of the highest (a virtual machine on Zen 3, 150,000 readings), those of
+// shared ones 40 to 70 %.
 inline constexpr double kMinPace = 0.94;
 
 // Whether the cores are undisturbed at this moment, in a few microseconds and without memory: the
@@ -60,27 +60,39 @@ class CorePace {
  public:
   explicit CorePace(int threads);
 
-  // Whether there is a probe for this architecture, and OpenMP gives this many threads.
+  // False if there is no probe for this architecture, OpenMP gives fewer threads, a reading takes
+  // over 50 us (more threads than CPUs, or threads that sleep), or multiply-adds lower the clock:
+  // then a slow pace after them says nothing about others.
   bool works() const { return iterations_ > 0; }
-  // Instructions per second, all threads at the pace of the slowest one. Does not allocate.
+  // Instructions per second, all threads at the pace of the slowest one. 0 if the threads hardly
+  // ran at the same time. Does not allocate.
   double Read() noexcept;
-  // The highest reading of teams of this width so far, in this process.
-  double full() const { return full_->load(std::memory_order_relaxed); }
+  // The highest pace of teams of this width that two readings had so far, in this process.
+  double full() const { return state_->full.load(std::memory_order_relaxed); }
   // Whether a reading is below kMinPace of that.
   bool IsSlow(double pace) const { return pace < kMinPace * full(); }
   // The median time of a reading.
   double cost_seconds() const { return cost_seconds_; }
 
  private:
+  // Of all teams of a width.
+  struct State {
+    std::atomic<double> full = 0;
+    std::atomic<double> highest = 0;  // reading above `full`, not yet confirmed
+    std::optional<bool> keeps_its_clock;
+  };
   struct Member {
     std::unique_ptr<ProbeBuffers> buffers;
-    double seconds = 0;
+    std::uint64_t begin = 0, end = 0;
     std::byte apart[128] = {};  // keeps two threads in separate cache lines
   };
 
+  static State& StateOf(int threads);
+  bool KeepsItsClock();
+
   const Probe* probe_;
   TickClock clock_;
-  std::atomic<double>* full_;
+  State* state_;
   std::vector<Member> members_;
   std::int64_t iterations_ = 0;
   double cost_seconds_ = 0;
@@ -97,7 +109,7 @@ class QuietWindows {
   // Keeps a value of the last window.
   void Keep(double value);
 
-  int undisturbed() const { return undisturbed_; }
+  int undisturbed() const;
   // The kept values and the shares on a CPU: of the undisturbed windows, or of all if fewer than
   // `least` are undisturbed.
   struct Kept {
@@ -106,12 +118,13 @@ class QuietWindows {
   Kept Take(int least) const;
 
  private:
+  bool IsQuiet(std::size_t window) const;
+
   ProbeTeam& team_;
   CorePace pace_;
   Kept all_;
-  std::vector<bool> quiet_;
-  double slower_ = 0;  // pace around the last window
-  int undisturbed_ = 0;
+  std::vector<double> slower_;  // pace around each window
+  double last_ = 0;             // around the last one
 };
 
 // The relative difference between two readings of memory's rate on a quiet virtual machine (7 to 25

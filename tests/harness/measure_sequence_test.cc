@@ -197,13 +197,16 @@ TEST_F(MeasureTest, UsesTheCallersProbes) {
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
 }
 
-// The pace is read before and after each iteration, 40 times. Every fourth reading is slow, which
-// is one end of every second iteration.
+// The pace is read before and after each iteration, 40 times. In every fourth iteration the first
+// reading is slow, in every fourth the second.
 TEST_F(MeasureTest, TheSlowerPaceOfBothEndsBelongsToTheSample) {
   int readings = 0;
-  options.pace =
-      PaceReader{.instructions_per_second = [&] { return ++readings % 4 == 0 ? 500.0 : 1000.0; },
-                 .cost_seconds = 1e-9};
+  options.pace = PaceReader{.instructions_per_second =
+                                [&] {
+                                  ++readings;
+                                  return readings % 8 == 3 || readings % 8 == 0 ? 500.0 : 1000.0;
+                                },
+                            .cost_seconds = 1e-9};
   const SequenceSamples samples = MeasureSequence(stages, options);
   EXPECT_EQ(readings, 40);
   ASSERT_EQ(samples.step.pace.size(), 20u);

@@ -104,6 +104,21 @@ TEST(RecordingTest, KeepsTheFactsAboutEachSample) {
   EXPECT_THROW(ParseRecording(FormatRecording(recording), "r"), InputError);
 }
 
+TEST(RecordingTest, KeepsThePaceOfTheCores) {
+  Recording recording = ExampleRecording();
+  SequenceSamples& samples = recording.in_network;
+  samples.disturbance.judged = true;
+  EXPECT_FALSE(ParseRecording(FormatRecording(recording), "r").in_network.disturbance.by_pace);
+  for (StageSamples& stage : samples.stages) stage.pace = {40e9, 20e9};
+  samples.step.pace = {40e9, 20e9};
+  const Recording read = ParseRecording(FormatRecording(recording), "r");
+  EXPECT_EQ(read.in_network.stages[1].pace, (std::vector<double>{40e9, 20e9}));
+  EXPECT_EQ(read.in_network.step.pace, (std::vector<double>{40e9, 20e9}));
+  EXPECT_TRUE(read.in_network.disturbance.by_pace);
+  samples.stages[1].pace = {40e9};
+  EXPECT_THROW(ParseRecording(FormatRecording(recording), "r"), InputError);
+}
+
 // The texts are printed on a terminal, which would interpret these characters.
 TEST(RecordingTest, TextsAndNamesLoseTheirControlCharacters) {
   Recording recording = ExampleRecording();

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "harness/measure/loss_watch.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {
@@ -98,6 +99,40 @@ TEST(SchedulerWatchTest, SeesAThreadThatSharesItsCpu) {
   ASSERT_EQ(sched_setaffinity(0, sizeof allowed, &allowed), 0);
   if (!watch.works()) GTEST_SKIP() << "the kernel keeps no accounts of waiting";
   EXPECT_GE(waited, 20'000'000u);
+}
+
+// A thread that shares the CPU of this one takes about half of it, which the watch sees.
+TEST(LossWatchTest, SeesWhatAnotherThreadTakes) {
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &allowed)) ++cpu;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  std::atomic<bool> done = false;
+  double lost = 0;
+  std::thread([&] {
+    sched_setaffinity(0, sizeof one, &one);
+    std::thread other([&] {
+      while (!done) {
+      }
+    });
+    LossWatch watch;
+    const auto seconds = [] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+          .count();
+    };
+    watch.Begin();
+    const double begin = seconds();
+    while (seconds() - begin < 0.1) {
+    }
+    lost = watch.End(seconds() - begin);
+    done = true;
+    other.join();
+  }).join();
+  if (!SchedulerWatch().works()) GTEST_SKIP() << "the kernel keeps no accounts of waiting";
+  EXPECT_GT(lost, 0.1);
 }
 
 }  // namespace
