@@ -79,9 +79,6 @@ class Profiler {
       clock.from = SecondsSince1970();
       profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
       clock.to = SecondsSince1970();
-      if (const double pace = FullPace(profile.in_network); pace > 0) {
-        quietest_ = Best(quietest_, {{}, {}, pace});
-      }
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - from;
       constexpr double kMostDifference = 0.1;  // seconds; more than time servers slew in minutes
       clock.was_set = std::abs(clock.to - clock.from - seconds.count()) > kMostDifference;
@@ -122,10 +119,8 @@ class Profiler {
     options.core_hertz = ReadCoreHertz;
     options.speeds = [this](bool brief) { return SpeedNow(brief); };
     options.best_speeds = Best(quietest_, settings_.best_reading);
-    if (pace_.works()) {
-      options.pace = PaceReader{.instructions_per_second = [this] { return pace_.Read(); },
-                                .cost_seconds = pace_.cost_seconds()};
-    }
+    const PaceReader pace = {[this] { return pace_.Read(); }, pace_.cost_seconds()};
+    if (pace_.works()) options.pace = pace;
   }
 
   // The speeds of the probes now. A brief reading is too noisy to be the best one.
@@ -327,12 +322,12 @@ std::string LeftOutNote(const StageSamples& step) {
   for (const auto& [reason, count] : ReasonsOf(selection)) {
     reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, reason);
   }
-  const std::string_view which = step.composed.empty()
-                                     ? "the times are those of {} of {} steps; of the others {}"
-                                     : "the step's time is the sum of its stages' times, of which "
-                                       "more are undisturbed; {} of {} whole steps are, of the "
-                                       "others {}";
-  return fmt::format(fmt::runtime(which), selection.kept.size(), samples, reasons);
+  const std::string_view what = step.composed.empty()
+                                    ? "the times are those"
+                                    : "the step's time is the sum of its stages' undisturbed "
+                                      "times, which are more than those";
+  return fmt::format("{} of {} of {} steps; of the others {}", what, selection.kept.size(), samples,
+                     reasons);
 }
 
 std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {

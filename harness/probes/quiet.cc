@@ -129,10 +129,10 @@ bool CorePace::KeepsItsClock() {
   bool& keeps = state_->keeps_its_clock.emplace(true);
   const Probe* fma = WidestProbe(ProbeKind::kFma, "f32");
   if (fma == nullptr) return keeps;
-  constexpr int kWindows = 24;  // another machine may disturb most of them
+  constexpr int kMostWindows = 100;  // another machine may disturb most of them
   ProbeTeam team(*fma, static_cast<int>(members_.size()), kPaceBytes, kWindowSeconds);
   double highest = 0;
-  for (int i = 0; i < kWindows; ++i) {
+  for (int i = 0; i < kMostWindows && (i < 5 || IsSlow(highest)); ++i) {
     team.Window();
     highest = std::max(highest, Read());
     Read();
@@ -165,10 +165,11 @@ double CorePace::Read() noexcept {
     slowest = std::max(slowest, clock_.SecondsBetween(member.begin, member.end).value_or(0));
   }
   const double common = clock_.SecondsBetween(last_begin, first_end).value_or(0);
-  if (!(slowest > 0) || common < kMinCommonPace * slowest) return 0;
+  if (!(slowest > 0)) return 0;
   const double instructions = static_cast<double>(iterations_) * probe_->work.instructions;
   const double pace = threads * instructions / slowest;
-  if (pace > full()) {
+  // (threads of ours that share a core and ran one after the other are no measure)
+  if (pace > full() && common >= kMinCommonPace * slowest) {
     const double other = state_->highest.exchange(pace, std::memory_order_relaxed);
     const double confirmed = std::min(pace, other);
     if (confirmed > full()) state_->full.store(confirmed, std::memory_order_relaxed);

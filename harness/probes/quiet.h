@@ -64,8 +64,7 @@ class CorePace {
   // over 50 us (more threads than CPUs, or threads that sleep), or multiply-adds lower the clock:
   // then a slow pace after them says nothing about others.
   bool works() const { return iterations_ > 0; }
-  // Instructions per second, all threads at the pace of the slowest one. 0 if the threads hardly
-  // ran at the same time. Does not allocate.
+  // Instructions per second, all threads at the pace of the slowest one. Does not allocate.
   double Read() noexcept;
   // The highest pace of teams of this width that two readings had so far, in this process.
   double full() const { return state_->full.load(std::memory_order_relaxed); }

@@ -410,9 +410,8 @@ StageSamples RegionOf(const Node& node, std::size_t events, std::size_t run_even
   Reader::Read(node, samples, Range());
   samples.counts = ParseSeries(node, events);
   RefuseOtherSize(node["run_counts"], samples.run_counts, run_events);
-  for (const ThreadCounts& thread : samples.threads) {
-    RefuseOtherSize(node["threads"], thread.counts, events);
-  }
+  const Node threads = node["threads"];
+  for (const auto& thread : samples.threads) RefuseOtherSize(threads, thread.counts, events);
   return samples;
 }
 
@@ -420,21 +419,18 @@ StageSamples RegionOf(const Node& node, std::size_t events, std::size_t run_even
 void RefuseOtherFacts(const Node& node, const SequenceSamples& samples) {
   const std::size_t iterations = samples.step.seconds.size();
   const auto check = [&](std::size_t facts) {
-    if (facts == iterations || facts == 0) return;
-    node.Refuse(fmt::format("{} facts about {} iterations", facts, iterations));
+    if (facts != iterations && facts != 0)
+      node.Refuse(fmt::format("{} facts about {} iterations", facts, iterations));
   };
-  check(samples.switches.size());
-  check(samples.step.waited.size());
-  check(samples.step.pace.size());
-  for (const StageSamples& stage : samples.stages) {
-    check(stage.waited.size());
-    check(stage.pace.size());
+  for (auto facts : {&StageSamples::waited, &StageSamples::pace}) {
+    check((samples.step.*facts).size());
+    for (const StageSamples& stage : samples.stages) check((stage.*facts).size());
   }
+  check(samples.switches.size());
   std::int64_t before = 0;
   for (const SpanMark& mark : samples.marks) {
-    if (mark.iteration < before || mark.iteration > static_cast<std::int64_t>(iterations)) {
+    if (mark.iteration < before || mark.iteration > static_cast<std::int64_t>(iterations))
       node.Refuse(fmt::format("a mark before iteration {} of {}", mark.iteration, iterations));
-    }
     before = mark.iteration;
   }
 }
