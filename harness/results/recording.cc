@@ -25,8 +25,7 @@ constexpr std::size_t kMaxRecordingBytes = std::size_t{256} << 20;
 
 // The range of a number. By default that of 64 bits: a larger one would be infinite in a sum.
 struct Range {
-  double least = 0;
-  double most = 0x1p64;
+  double least = 0, most = 0x1p64;
 };
 constexpr Range kSeconds{0, 1e9};  // over 30 years
 
