@@ -74,7 +74,7 @@ struct Disturbance {
   // The samples were judged one by one. False in recordings of earlier versions.
   bool judged = false;
   // Speeds of the probes around the kept samples of the step, divided by their best known speeds on
-  // this machine: 1 = undisturbed (SpeedShares).
+  // this machine: 1 = undisturbed (SpeedsOf).
   std::optional<double> arithmetic_ratio;
   std::optional<double> memory_ratio;
   bool by_pace = false;  // see Speeds

@@ -248,18 +248,16 @@ class SequenceMeter {
 
 // Whether enough samples are undisturbed, and as fast as this machine can be.
 bool AreUndisturbed(const StageSamples& of) {
-  const Speeds speeds = {.clock_change = {},
-                         .arithmetic = of.speeds.arithmetic,
-                         .memory = {},
-                         .by_pace = of.speeds.by_pace};
+  Speeds cores = of.speeds;
+  cores.memory.reset();
   return of.selection.enough && of.selection.by_speed && !of.selection.kept.empty() &&
-         JudgeSpeeds(speeds, {0, 1}).status == Status::kOk;
+         JudgeSpeeds(cores, {0, 1}).status == Status::kOk;
 }
 
 // The means by time of the stages' speeds. Absent if one stage's is.
-SpeedShares MeanSpeeds(std::span<const StageSamples> stages) {
+Speeds MeanSpeeds(std::span<const StageSamples> stages) {
   double all = 0, arithmetic = 0, memory = 0;
-  SpeedShares mean{.arithmetic = 0, .memory = 0};
+  Speeds mean{.clock_change = {}, .arithmetic = 0, .memory = 0};
   for (const StageSamples& stage : stages) {
     const double seconds = Median(UndisturbedSeconds(stage));
     all += seconds;
@@ -298,7 +296,7 @@ void ComposeStep(SequenceSamples& samples) {
     return stage.selection.enough && !stage.seconds.empty();
   });
   if (samples.stages.empty() || !enough || AreUndisturbed(step)) return;
-  const SpeedShares mean = MeanSpeeds(samples.stages);
+  const Speeds mean = MeanSpeeds(samples.stages);
   const double own = step.selection.enough ? step.speeds.arithmetic.value_or(1) : 0;
   if (mean.arithmetic.value_or(1) < own + kWorthIt) return;
   step.composed = ComposedSteps(samples.stages);
@@ -352,12 +350,10 @@ void SelectSamples(SequenceSamples& samples) {
 }
 
 Speeds SpeedsOf(const SequenceSamples& samples, const StageSamples& of) {
-  Speeds speeds = SpeedsAround(samples.disturbance);
-  if (samples.disturbance.judged) {
-    speeds.arithmetic = of.speeds.arithmetic;
-    speeds.memory = of.speeds.memory;
-    speeds.by_pace = of.speeds.by_pace;
-  }
+  const Speeds around = SpeedsAround(samples.disturbance);
+  if (!samples.disturbance.judged) return around;
+  Speeds speeds = of.speeds;
+  speeds.clock_change = around.clock_change;
   return speeds;
 }
 

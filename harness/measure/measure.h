@@ -140,7 +140,7 @@ struct StageSamples {
   std::vector<double> pace{};
   // Of `seconds`, by SelectSamples: which are undisturbed, and the speeds around those.
   Selection selection{};
-  SpeedShares speeds{};
+  Speeds speeds{};
   // Of the step, if too few whole iterations are undisturbed, and the stages' undisturbed samples
   // are faster: sums of those, each of the same part of the run. They take the place of `seconds`.
   std::vector<double> composed{};

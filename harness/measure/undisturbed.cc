@@ -157,6 +157,24 @@ void KeepLeastDisturbed(const SampleFacts& facts, const Verdicts& verdicts, Sele
   }
 }
 
+Selection Select(const SampleFacts& facts, bool by_memory) {
+  const double best = std::max(facts.best_pace, facts.full_pace);
+  Selection selection = SelectionOf(JudgeEach(facts, true, by_memory, best));
+  if (!selection.enough && best > facts.full_pace) {
+    selection = SelectionOf(JudgeEach(facts, true, by_memory, facts.full_pace));
+  }
+  selection.by_memory = by_memory;
+  return selection;
+}
+
+// The median, or the lower quartile if slow ones were not left out: of a mixture, the median may be
+// one of the fast ones, while the median time is longer.
+std::optional<double> MiddleOf(std::vector<double> speeds, bool without_slow) {
+  if (speeds.empty()) return std::nullopt;
+  std::sort(speeds.begin(), speeds.end());
+  return QuantileOfSorted(speeds, without_slow ? 0.5 : 0.25);
+}
+
 }  // namespace
 
 std::string_view NameOf(Disturber disturber) {
@@ -172,20 +190,6 @@ bool AreEnough(std::size_t kept, std::size_t samples) {
 std::int64_t Selection::LeftOut() const {
   return std::accumulate(left_out.begin(), left_out.end(), std::int64_t{0});
 }
-
-namespace {
-
-Selection Select(const SampleFacts& facts, bool by_memory) {
-  const double best = std::max(facts.best_pace, facts.full_pace);
-  Selection selection = SelectionOf(JudgeEach(facts, true, by_memory, best));
-  if (!selection.enough && best > facts.full_pace) {
-    selection = SelectionOf(JudgeEach(facts, true, by_memory, facts.full_pace));
-  }
-  selection.by_memory = by_memory;
-  return selection;
-}
-
-}  // namespace
 
 Selection SelectBySpeed(const SampleFacts& facts) { return Select(facts, true); }
 
@@ -219,25 +223,9 @@ bool NeedMoreRounds(std::span<const StageRounds> stages) {
   return few > kFew * total;
 }
 
-namespace {
-
-// The median, or the lower quartile if slow ones were not left out: of a mixture, the median may be
-// one of the fast ones, while the median time is longer.
-std::optional<double> MiddleOf(std::vector<double> speeds, bool without_slow) {
-  if (speeds.empty()) return std::nullopt;
-  std::sort(speeds.begin(), speeds.end());
-  return QuantileOfSorted(speeds, without_slow ? 0.5 : 0.25);
-}
-
-}  // namespace
-
-SpeedShares SpeedsOf(const Selection& selection, const SampleFacts& facts,
-                     const QuietReading& best) {
+Speeds SpeedsOf(const Selection& selection, const SampleFacts& facts, const QuietReading& best) {
   const QuietReading known = Best(best, HighSpeeds(facts.marks));
-  SpeedShares shares;
-  const auto lower = [](std::optional<double>& into, const std::optional<double>& share) {
-    if (share) into = std::min(into.value_or(1.0), *share);
-  };
+  Speeds shares;
   const std::size_t samples = selection.kept.empty() ? 0 : selection.kept.back() + 1;
   const bool knows_pace = KnowsPace(facts);
   shares.by_pace = knows_pace;
@@ -253,8 +241,10 @@ SpeedShares SpeedsOf(const Selection& selection, const SampleFacts& facts,
                     std::lower_bound(selection.kept.begin(), selection.kept.end(), first);
                 const auto to = std::lower_bound(from, selection.kept.end(), last);
                 if (from == to) return;
-                if (!knows_pace)
-                  lower(shares.arithmetic, LowerCoreShare(begin.speed, end.speed, known));
+                const auto cores = LowerCoreShare(begin.speed, end.speed, known);
+                if (!knows_pace && cores) {
+                  shares.arithmetic = std::min(shares.arithmetic.value_or(1.0), *cores);
+                }
                 const auto share = LowerShare(begin.speed.bytes_per_second,
                                               end.speed.bytes_per_second, known.bytes_per_second);
                 if (share) memory.insert(memory.end(), static_cast<std::size_t>(to - from), *share);

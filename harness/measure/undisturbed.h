@@ -120,18 +120,12 @@ struct StageRounds {
 // twentieth of the time. Pure.
 bool NeedMoreRounds(std::span<const StageRounds> stages);
 
-// The speeds of the probes around the kept samples, as shares of `best` or of the full speed in
-// this run, whichever is higher; each at most 1. Absent if they were not read. Of memory, and of
-// the pace in place of the marks' arithmetic, the median by samples, since it belongs to their
-// median time; the lower quartile, if the selection does not leave out slow ones. Without a pace,
-// arithmetic is the lowest reading at the marks. Pure.
-struct SpeedShares {
-  std::optional<double> arithmetic;
-  std::optional<double> memory;
-  bool by_pace = false;  // `arithmetic` is the pace
-};
-SpeedShares SpeedsOf(const Selection& selection, const SampleFacts& facts,
-                     const QuietReading& best);
+// The speeds of the probes around the kept samples, without the clock, as shares of `best` or of
+// the full speed in this run, whichever is higher; each at most 1. Absent if they were not read. Of
+// memory, and of the pace in place of the marks' arithmetic, the median by samples, since it
+// belongs to their median time; the lower quartile, if the selection does not leave out slow ones.
+// Without a pace, arithmetic is the lowest reading at the marks. Pure.
+Speeds SpeedsOf(const Selection& selection, const SampleFacts& facts, const QuietReading& best);
 
 // The values at these indices.
 std::vector<double> ValuesAt(std::span<const double> values, std::span<const std::size_t> indices);
