@@ -51,9 +51,6 @@ std::optional<CoreWork> CoreWorkOf(const std::map<std::string, std::optional<dou
   work.missed_branches = optional("exact/missed_branches");
   if (!work.missed_branches) work.missed_branches = optional("exact/minority_branches");
   work.code_blocks = optional("exact/code_blocks");
-  work.rare_code_lines = {optional("exact/rare_code_lines_4k"),
-                          optional("exact/rare_code_lines_8k"),
-                          optional("exact/rare_code_lines_11k"), optional("exact/rare_code_lines")};
   for (const auto& [name, count] : events) {
     if (!name.starts_with("exact/FP_ARITH_INST_RETIRED")) continue;
     if (!count) return std::nullopt;

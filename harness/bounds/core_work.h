@@ -23,17 +23,20 @@ struct CoreWork {
   double conditional_branches = 0;
   double predicted_branches = 0;  // conditional and indirect ones
   double taken_branches = 0;
-  // Of conditional branches, mispredicted ones at most, and distinct blocks of code; lines of code
-  // fetched for blocks outside the kOftenExecutedBytes (ExactCounts). Absent in the counts of an
-  // earlier version, whose branches are those in their rarer direction.
+  // Of conditional branches, mispredicted ones at most, and distinct blocks of code. Absent in the
+  // counts of an earlier version, whose branches are those in their rarer direction.
   std::optional<double> missed_branches, code_blocks;
-  std::array<std::optional<double>, kOftenExecutedBytes.size()> rare_code_lines;
   double system_calls = 0;
   std::array<double, kFpWidths> fp = {};  // as FP_ARITH_INST_RETIRED counts
   double loads = 0, stores = 0;
   double load_bytes = 0, store_bytes = 0;
   // Slots of the pipeline that it takes at most, if those of its instructions were measured.
   std::optional<double> most_slots;
+  // Cycles in which the front end delivers the instructions, mispredictions included, at most, if
+  // that was measured with the code in the caches.
+  std::optional<double> delivery_cycles;
+  // Cycles that cold code costs at most: the time is not longer with cold code and distant data.
+  std::optional<double> cold_cycles;
   double code_bytes = 0;  // distinct code that was executed, once for all threads
 };
 

@@ -30,14 +30,8 @@ constexpr double kLateBranch = 1.25;
 constexpr double kBubble = 5;
 constexpr double kNearBubble = 2;
 constexpr double kNearBlocks = 1000;
-// Of a line of code that comes from memory. Of one that the first-level cache has lost, and the
-// second-level cache keeps: 14 cycles on Zen and Intel (Agner Fog, microarchitecture), and the
-// decoding of its instructions. ASSUMED.
+// Of a line of code that comes from memory. ASSUMED.
 constexpr double kColdLineCycles = 300;
-constexpr double kAgainLineCycles = 30;
-// Of one that the first-level cache keeps, and the micro-op cache has lost: decoding 16 bytes in a
-// cycle, and the switch to the decoders and back (Agner Fog, microarchitecture). ASSUMED.
-constexpr double kDecodedLineCycles = 10;
 constexpr double kCodeLine = 64;
 // The length of an AVX-512 instruction with an address. A longer average is assumed to be a
 // miscount.
@@ -115,34 +109,25 @@ struct Shares {
   double code_operations = 0;  // micro-ops in the code, about
 };
 
-// Sets `frontend`, if the code that is executed often fits the micro-op cache twice. The other code
-// may be missed each time.
+// Each line of code comes from memory once per thread.
+double ColdCodeCycles(const CoreWork& work, int threads) {
+  return work.code_bytes / kCodeLine * kColdLineCycles * threads;
+}
+
+// Sets `frontend`, if the code fits the micro-op cache twice.
 void BoundFrontend(const CoreWork& work, const CoreTime& time, const CorePipeline& pipeline,
                    double fewest, Shares& s) {
   if (!(work.instruction_bytes > 0)) return;
   // The bytes include the OpenMP runtime's instructions; the instructions do not.
   const double bytes = std::min(kMaxInstructionBytes, work.instruction_bytes / work.instructions);
+  s.code_operations = work.code_bytes / bytes;
+  if (2 * s.code_operations > pipeline.op_cache) return;
+  if (2 * work.code_bytes > time.instruction_cache) return;
   const double windows = std::max(0.0, work.instruction_bytes / pipeline.window_bytes -
                                            UnfusedInstructions(work) / pipeline.slots);
   const double bubble = work.code_blocks.value_or(1e9) <= kNearBlocks ? kNearBubble : kBubble;
-  const double cold = work.code_bytes / kCodeLine * kColdLineCycles * time.threads;
-  const auto take = [&](double often, double rare_cycles) {
-    if (2 * often / bytes > pipeline.op_cache || 2 * often > time.instruction_cache) return;
-    const double share =
-        Clamp((windows + bubble * work.taken_branches + cold + rare_cycles) / fewest);
-    if (s.frontend && *s.frontend <= share) return;
-    s.frontend = share;
-    s.code_operations = often / bytes;
-  };
-  take(work.code_bytes, 0);
-  const std::optional<double>& missed = work.rare_code_lines.back();
-  if (!missed) return;
-  for (std::size_t i = 0; i < work.rare_code_lines.size(); ++i) {
-    if (!work.rare_code_lines[i]) continue;
-    const double decoded = *work.rare_code_lines[i] - *missed;
-    take(std::min(work.code_bytes, static_cast<double>(kOftenExecutedBytes[i])),
-         *missed * kAgainLineCycles + decoded * kDecodedLineCycles);
-  }
+  s.frontend =
+      Clamp((windows + bubble * work.taken_branches + ColdCodeCycles(work, time.threads)) / fewest);
 }
 
 Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& pipeline,
@@ -168,12 +153,23 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
 
 // Cycles that mispredictions cost at most, if the predictor is at least as good as that of
 // ExactCounts. Absent without the branches' own counts, or the measured cost.
-std::optional<double> MispredictedCycles(const CoreWork& work, int threads,
+std::optional<double> MispredictedCycles(const CoreWork& work, double missed,
                                          const CoreRates& rates) {
-  if (!work.missed_branches || !work.code_blocks || !rates.mispredict_cycles) return std::nullopt;
-  const double missed =
-      std::min(work.predicted_branches, *work.missed_branches + *work.code_blocks * threads);
-  return missed * kLateBranch * std::max(kMispredictCycles, *rates.mispredict_cycles);
+  if (!rates.mispredict_cycles) return std::nullopt;
+  return std::min(work.predicted_branches, missed) * kLateBranch *
+         std::max(kMispredictCycles, *rates.mispredict_cycles);
+}
+
+// Cycles that mispredictions and the front end cost at most: those of delivering the instructions,
+// without the slots of the instructions themselves, and what was not cold when that was measured.
+std::optional<double> LostCycles(const CoreWork& work, int threads, const CorePipeline& pipeline,
+                                 const CoreRates& rates) {
+  if (!work.delivery_cycles || !work.code_blocks) return std::nullopt;
+  const std::optional<double> cold = MispredictedCycles(work, *work.code_blocks * threads, rates);
+  if (!cold) return std::nullopt;
+  const double assumed = ColdCodeCycles(work, threads) + *cold;
+  return std::max(0.0, *work.delivery_cycles - UnfusedInstructions(work) / pipeline.slots) +
+         std::min(assumed, work.cold_cycles.value_or(assumed));
 }
 
 std::string Contradiction(const Shares& s, const Busiest& busiest) {
@@ -324,13 +320,20 @@ std::optional<CountedShares> CountShares(const CoreWork& work, const CoreTime& t
   CountedShares counted;
   counted.retiring = {s.retiring_low, s.retiring_high};
   counted.frontend = s.frontend;
-  const std::optional<double> lost = MispredictedCycles(work, time.threads, rates);
-  counted.bad_speculation = lost ? Clamp(*lost / fewest) : s.bad;
-  counted.core.high = rates.link_cycles ? s.chain : 1;
-  if (s.frontend) {
-    counted.core.low =
-        Clamp(s.busy.share - s.retiring_high - counted.bad_speculation - *s.frontend);
+  counted.bad_speculation = s.bad;
+  if (work.missed_branches && work.code_blocks) {
+    const double missed = *work.missed_branches + *work.code_blocks * time.threads;
+    const std::optional<double> bad = MispredictedCycles(work, missed, rates);
+    if (bad) counted.bad_speculation = Clamp(*bad / fewest);
   }
+  double apart = counted.bad_speculation + counted.frontend.value_or(1);
+  if (const auto lost = LostCycles(work, time.threads, pipeline, rates)) {
+    counted.lost = Clamp(*lost / fewest);
+    counted.frontend = std::min(*counted.lost, counted.frontend.value_or(1));
+    counted.bad_speculation = std::min(*counted.lost, counted.bad_speculation);
+    apart = std::min(*counted.lost, apart);
+  }
+  counted.core = {Clamp(s.busy.share - s.retiring_high - apart), rates.link_cycles ? s.chain : 1};
   if (s.busy.share > 0) {
     counted.busiest = s.busy.unit;
     counted.busy = s.busy.share;

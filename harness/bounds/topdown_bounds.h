@@ -31,12 +31,11 @@
 //   of code and thread; and a misprediction costs at most kLateBranch times what the probe
 //   measured.
 //
-// - Frontend_Bound, upper end. It exists only if the code that is executed often fills at most half
-//   of the micro-op cache and of the first-level instruction cache. The micro-op cache then
-//   delivers a window of the pipeline's window_bytes per cycle. Only the cycles that this takes
-//   beyond those of retiring count. The cache loses at most kBubble cycles at a taken branch. Each
-//   line of this code may come from memory once per thread, and each line of other code whenever it
-//   is executed.
+// - Frontend_Bound, upper end. It exists only if the code fills at most half of the micro-op cache
+//   and of the first-level instruction cache. The micro-op cache then delivers a window of the
+//   pipeline's window_bytes per cycle. Only the cycles that this takes beyond those of retiring
+//   count. The cache loses at most kBubble cycles at a taken branch, and each line of code may
+//   come from memory once per thread. CountShares uses the measured time of delivery, too.
 //
 // - Core_Bound.
 //   - Lower end: a cycle in which the floating-point units, the loads or the stores work at the
@@ -116,6 +115,7 @@ struct CountedShares {
   Interval retiring{0, 1};
   double bad_speculation = 1;      // at most
   std::optional<double> frontend;  // at most; absent: the code does not fit the micro-op cache
+  std::optional<double> lost;      // both together, at most, if the delivery was measured
   Interval core{0, 1};
   // The unit that is busy for most of the cycles at the full rates of the table, and its share of
   // them: "floating-point work", "loads", "stores"; empty: none.

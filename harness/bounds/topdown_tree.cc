@@ -62,9 +62,17 @@ bool NarrowMemoryByParts(TopdownTree& tree) {
   return memory.low <= memory.high + kSumError;
 }
 
-bool NarrowAll(TopdownTree& tree) {
+// `lost`: bad speculation and the front end together, at most.
+bool NarrowAll(double lost, TopdownTree& tree) {
   constexpr Interval kWhole{1, 1};
-  if (!NarrowMemoryByParts(tree) || !NarrowBySum(kLevelOne, kWhole, tree)) return false;
+  constexpr TreeNode kLost[] = {TreeNode::kBadSpeculation, TreeNode::kRest};
+  constexpr TreeNode kKept[] = {TreeNode::kRetiring, TreeNode::kCoreBound, TreeNode::kMemoryBound,
+                                TreeNode::kWaiting};
+  if (!NarrowMemoryByParts(tree) || !NarrowBySum(kLevelOne, kWhole, tree) ||
+      !NarrowBySum(kLost, {0, lost}, tree) || !NarrowBySum(kKept, {1 - lost, 1}, tree) ||
+      !NarrowBySum(kLevelOne, kWhole, tree)) {
+    return false;
+  }
   const NodeShare& memory = *tree[TreeNode::kMemoryBound];
   return NarrowBySum(kPartsOfMemory, {memory.low, memory.high}, tree);
 }
@@ -179,7 +187,7 @@ TreeOrReason ReadTree(const TreeEvidence& given) {
     tree[TreeNode::kRest]->low = ReadShare(*front).low;
     tree[TreeNode::kRest]->provenance = Provenance::kRead;
   }
-  if (!NarrowAll(tree)) return {.reason = "the counters' nodes contradict each other"};
+  if (!NarrowAll(1, tree)) return {.reason = "the counters' nodes contradict each other"};
   return {.tree = tree};
 }
 
@@ -231,11 +239,12 @@ TreeOrReason BuildTree(const TreeEvidence& evidence) {
     return {.reason = reason.empty() ? "neither counts nor an experiment" : reason};
   }
   TopdownTree tree = TreeOf(given);
-  if (NarrowAll(tree)) return {.tree = tree, .reason = std::move(reason)};
+  const double lost = given.lost.value_or(1);
+  if (NarrowAll(lost, tree)) return {.tree = tree, .reason = std::move(reason)};
   const TreeEvidence counted = WithoutMemory(given);
   if (KnowsAnything(counted)) {
     tree = TreeOf(counted);
-    if (NarrowAll(tree)) {
+    if (NarrowAll(lost, tree)) {
       return {.tree = tree, .reason = "the experiments and the counts contradict each other"};
     }
   }
@@ -265,7 +274,7 @@ std::optional<TopdownTree> SumOfTrees(std::span<const TreePart> parts) {
     share.provenance = static_cast<Provenance>(most - seconds.begin());
     sum[node] = share;
   }
-  if (!sum[TreeNode::kRest] || !NarrowAll(sum)) return std::nullopt;
+  if (!sum[TreeNode::kRest] || !NarrowAll(1, sum)) return std::nullopt;
   return sum;
 }
 

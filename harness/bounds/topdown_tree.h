@@ -84,9 +84,10 @@ struct TreeEvidence {
   int threads = 1;
   std::optional<Interval> retiring, core, bad_speculation;  // from counts
   std::optional<double> frontend;                           // at most, from counts
-  std::optional<Interval> beyond_l1;                        // the experiment `core`
-  std::optional<Interval> beyond_l2, l3, dram;              // the experiment `memory`
-  std::optional<Interval> waiting;                          // threads that wait for each other
+  std::optional<double> lost;         // at most: bad speculation and the front end together
+  std::optional<Interval> beyond_l1;  // the experiment `core`
+  std::optional<Interval> beyond_l2, l3, dram;  // the experiment `memory`
+  std::optional<Interval> waiting;              // threads that wait for each other
   // Nodes of a PMU by their names, with those of deeper levels that it has; or null.
   const std::map<std::string, std::optional<double>>* read = nullptr;
 };

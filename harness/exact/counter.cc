@@ -44,23 +44,6 @@ bool HasShadowStack() {
   return syscall(SYS_arch_prctl, kShadowStackStatus, &features) == 0 && (features & 1) != 0;
 }
 
-// ExactCounts::rare_code_lines. Overlapping blocks count once each, so the code that is executed
-// often is at most as large as it seems.
-decltype(ExactCounts::rare_code_lines) LinesOfRareCode(std::vector<BlockCount> code) {
-  constexpr std::uint64_t kLine = 64;
-  std::stable_sort(code.begin(), code.end(),
-                   [](const BlockCount& a, const BlockCount& b) { return a.times > b.times; });
-  std::uint64_t often = 0;
-  decltype(ExactCounts::rare_code_lines) lines = {};
-  for (const BlockCount& block : code) {
-    often += block.end - block.start;
-    for (std::size_t i = 0; i < lines.size() && often > kOftenExecutedBytes[i]; ++i) {
-      lines[i] += block.times * ((block.end - 1) / kLine - block.start / kLine + 1);
-    }
-  }
-  return lines;
-}
-
 // The blocks of all threads by start and end, and how often each ran.
 std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> TimesOfBlocks(
     const std::vector<Context*>& contexts) {
@@ -87,17 +70,13 @@ std::map<std::uint64_t, ExecutedBranch> Branches(const std::vector<Context*>& co
 // Counts distinct code once for all threads, and the rarer direction of each branch.
 void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
   std::uint64_t seen = 0;
-  std::vector<BlockCount> code;  // of all threads together
+  std::uint64_t last_start = 0;
   for (const auto& [range, times] : TimesOfBlocks(contexts)) {
-    const auto [start, end] = range;
-    if (end > seen) counts->code_bytes += end - std::max(start, seen);
-    seen = std::max(seen, end);
-    if (code.empty() || code.back().start != start) code.push_back({start, end, 0});
-    code.back().end = end;
-    code.back().times += times;
+    if (range.second > seen) counts->code_bytes += range.second - std::max(range.first, seen);
+    seen = std::max(seen, range.second);
+    counts->blocks += range.first != last_start;
+    last_start = range.first;
   }
-  counts->blocks = code.size();
-  counts->rare_code_lines = LinesOfRareCode(std::move(code));
   const std::uint64_t own_branches =
       counts->conditional_branches -
       std::min(counts->conditional_branches, counts->openmp_branches);
@@ -149,6 +128,13 @@ class Turn {
   static inline std::atomic<bool> taken{false};
 };
 
+// What is summed over the threads, beside the members of Tally.
+constexpr std::uint64_t ExactCounts::*kSummed[] = {
+    &ExactCounts::conditional_taken, &ExactCounts::amx_bf16,
+    &ExactCounts::amx_int8,          &ExactCounts::amx_bf16_flops,
+    &ExactCounts::amx_int8_ops,      &ExactCounts::openmp_instructions,
+    &ExactCounts::openmp_branches,   &ExactCounts::openmp_slow_instructions};
+
 // The sum over all threads of the region.
 ExactCounts SumOf(const std::vector<Context*>& contexts) {
   ExactCounts counts;
@@ -159,15 +145,8 @@ ExactCounts SumOf(const std::vector<Context*>& contexts) {
     if (each != contexts.front()) {  // (it starts the teams)
       counts.synchronizing_instructions += own.atomic_instructions + own.system_calls;
     }
-    counts.conditional_taken += own.conditional_taken;
-    counts.amx_bf16 += own.amx_bf16;
-    counts.amx_int8 += own.amx_int8;
-    counts.amx_bf16_flops += own.amx_bf16_flops;
-    counts.amx_int8_ops += own.amx_int8_ops;
-    counts.openmp_instructions += own.openmp_instructions;
+    for (const auto member : kSummed) counts.*member += own.*member;
     counts.thread_instructions.push_back(own.instructions - own.openmp_instructions);
-    counts.openmp_branches += own.openmp_branches;
-    counts.openmp_slow_instructions += own.openmp_slow_instructions;
     if (each->incomplete == nullptr || !counts.incomplete_reason.empty()) continue;
     counts.incomplete_reason =
         each->incomplete_address == 0
@@ -318,13 +297,7 @@ LearnedRegion LearnOperands(void (*function)(void*), void* argument,
     }
   };
   learned.counts = CountRegion(function, argument, {.records = true}, nullptr, look);
-  auto redirection = std::make_shared<Redirection>(ChooseOperands(records, tensors, stacks));
-  learned.redirected_bytes = redirection->redirected_bytes;
-  learned.kept_bytes = redirection->kept_bytes;
-  learned.crossings = redirection->crossings;
-  learned.redirected_crossings = redirection->redirected_crossings;
-  learned.operands = redirection->operands.size();
-  learned.redirection = std::move(redirection);
+  learned.redirection = ChooseOperands(records, tensors, stacks);
   return learned;
 }
 

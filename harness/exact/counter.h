@@ -13,7 +13,6 @@
 #define TOPDNN_HARNESS_EXACT_COUNTER_H_
 
 #include <concepts>
-#include <memory>
 
 #include "harness/counters/source.h"
 #include "harness/exact/block_profile.h"

@@ -21,6 +21,15 @@ bool IsVector(ZydisRegister name) {
   return kind == ZYDIS_REGCLASS_XMM || kind == ZYDIS_REGCLASS_YMM || kind == ZYDIS_REGCLASS_ZMM;
 }
 
+// The first operand that is a vector register; null: none.
+const ZydisDecodedOperand* VectorOf(const Instruction& i) {
+  for (int k = 0; k < i.raw.operand_count_visible; ++k) {
+    const ZydisDecodedOperand& o = i.operands[k];
+    if (o.type == ZYDIS_OPERAND_TYPE_REGISTER && IsVector(o.reg.value)) return &o;
+  }
+  return nullptr;
+}
+
 bool IsPrefetch(const Instruction& i) { return i.raw.meta.category == ZYDIS_CATEGORY_PREFETCH; }
 
 // The operand whose address LEA can compute; null: none. The stack, constants next to the code,
@@ -45,12 +54,7 @@ const ZydisDecodedOperand* OperandOf(const Instruction& i) {
 // addresses are computed from registers.
 bool CanReplace(const Instruction& i, const ZydisDecodedOperand& memory) {
   if (memory.mem.type != ZYDIS_MEMOP_TYPE_MEM || i.tile) return false;
-  if (IsPrefetch(i)) return true;
-  if (i.reads == i.writes) return false;
-  return std::any_of(i.operands, i.operands + i.raw.operand_count, [](const auto& o) {
-    return o.type == ZYDIS_OPERAND_TYPE_REGISTER &&
-           o.visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN && IsVector(o.reg.value);
-  });
+  return IsPrefetch(i) || (i.reads != i.writes && VectorOf(i) != nullptr);
 }
 
 // Arithmetic on vectors, by name: addps, vfmadd231ss, and some on integers such as vpdpbusd. Moves
@@ -60,6 +64,22 @@ bool IsFloatArithmetic(const Instruction& i) {
   const auto ends = [name](std::string_view end) { return name.ends_with(end); };
   return name.find("mov") == std::string_view::npos &&
          (ends("ps") || ends("pd") || ends("ss") || ends("sd"));
+}
+
+// Whether it computes values of tensors, by name. Moves, shuffles, logic and arithmetic on integers
+// are not included: compilers copy and compute addresses with them.
+bool OnlyComputesValues(const Instruction& i) {
+  const std::string_view name = ZydisMnemonicGetString(i.raw.mnemonic);
+  const auto has = [name](std::string_view part) { return name.find(part) != name.npos; };
+  return IsFloatArithmetic(i) && !has("pm") &&
+         (has("add") || has("sub") || has("mul") || has("max") || has("min") || has("dp"));
+}
+
+// Nothing that the instruction writes is part of an address or decides a branch.
+bool WritesOnlyVectors(const Instruction& i) {
+  const ZydisDecodedOperand& to = i.operands[0];
+  return (to.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 &&
+         (to.type == ZYDIS_OPERAND_TYPE_MEMORY || IsVector(to.reg.value));
 }
 
 int NumberOf(ZydisRegister name) {
@@ -93,6 +113,27 @@ void MakeOrdinary(std::uint8_t* opcode, const Instruction& i) {
   const std::string_view name = ZydisMnemonicGetString(i.raw.mnemonic);
   if (name.find("movnt") == std::string_view::npos) return;
   *opcode = *opcode == 0x2b ? 0x11 : 0x7f;
+}
+
+// movaps r, r with as many bytes as the instruction, if it has enough; r: the first vector register
+// that it names. The move takes a slot and, on most cores, no unit. No-operations do not serve:
+// cores fuse them with their neighbours.
+void EmitPlaceholder(Context* c, const Instruction& i) {
+  const int r = NumberOf(VectorOf(i)->reg.value);
+  const int bit3 = r >> 3 & 1;
+  const int bit4 = r >> 4 & 1;
+  const int width = i.raw.avx.vector_length / 256;  // 0, 1 or 2
+  const bool evex = i.raw.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX;
+  const bool vex = i.raw.encoding == ZYDIS_INSTRUCTION_ENCODING_VEX;
+  Emitter e(c);
+  for (int n = evex ? 6 : vex ? 5 : 4; n < i.raw.length; ++n)
+    e.Byte(0x3e);  // a prefix without effect
+  if (evex) e.Bytes({0x62, 0xf1 ^ (bit3 * 0xa0 | bit4 * 0x50), 0x7c, 0x08 | width << 5});
+  if (vex) e.Bytes({0xc4, 0xe1 ^ bit3 * 0xa0, 0x78 | width << 2});
+  if (!evex && !vex) e.Bytes({0x40 | bit3 * 5, 0x0f});
+  e.Bytes({0x28, 0xc0 | (r & 7) * 9});
+  c->mark.address = i.end();
+  e.Mark();
 }
 
 }  // namespace
@@ -150,14 +191,21 @@ void EmitRecord(Context* c, const Instruction& i, std::uint32_t counter) noexcep
 }
 
 bool EmitRedirected(Context* c, const Instruction& i) noexcept {
-  const std::vector<RedirectedOperand>& operands = CurrentTranslation().redirection->operands;
+  const Redirection& redirection = *CurrentTranslation().redirection;
+  const std::vector<RedirectedOperand>& operands = redirection.operands;
   const auto found = std::lower_bound(
       operands.begin(), operands.end(), i.address,
       [](const RedirectedOperand& o, std::uint64_t address) { return o.instruction < address; });
-  if (found == operands.end() || found->instruction != i.address) return false;
+  const bool listed = found != operands.end() && found->instruction == i.address;
   // Another instruction may have taken the place of the recorded one.
   const ZydisDecodedOperand* memory = OperandOf(i);
-  if (memory == nullptr || !CanReplace(i, *memory)) return false;
+  const bool redirected = listed && memory != nullptr && CanReplace(i, *memory);
+  if (redirection.placeholders && !IsPrefetch(i) && WritesOnlyVectors(i) &&
+      (redirected || (!i.reads && !i.writes && OnlyComputesValues(i)))) {
+    EmitPlaceholder(c, i);
+    return true;
+  }
+  if (!redirected) return false;
   const auto* from = PointerTo<const std::uint8_t>(i.address);
   const std::size_t modrm = i.raw.raw.modrm.offset;
   const std::size_t sib = (from[modrm] & 7) == 4 ? 1 : 0;

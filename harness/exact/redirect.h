@@ -5,6 +5,10 @@
 // Loads and stores use lines in separate halves of a page. A store on the line of a load would be a
 // dependency that the region does not have, and so would, on many cores, one with the same low 12
 // bits. An operand keeps its place within the line.
+//
+// With placeholders, the work is left out as well: these instructions, and arithmetic on vector
+// registers, become moves of a register to itself, of the same length. The time that is left is
+// that in which the front end delivers the instructions.
 
 #ifndef TOPDNN_HARNESS_EXACT_REDIRECT_H_
 #define TOPDNN_HARNESS_EXACT_REDIRECT_H_
@@ -64,6 +68,7 @@ struct Redirection {
   // Crossings of lines in one run: of the region, and with redirected operands.
   double crossings = 0;
   double redirected_crossings = 0;
+  bool placeholders = false;  // as above
 };
 
 // What is emitted for an instruction or a block.
@@ -77,7 +82,7 @@ Translation& CurrentTranslation() noexcept;
 
 // Emits code that records the address of the operand of the next instruction.
 void EmitRecord(Context* context, const Instruction& instruction, std::uint32_t counter) noexcept;
-// Emits the instruction with its operand redirected; false: it is not among the redirected ones.
+// Emits the instruction with its operand redirected, or a placeholder; false: it does not change.
 bool EmitRedirected(Context* context, const Instruction& instruction) noexcept;
 // Before a region: the contents of the lines.
 void PrepareArea(Context* context) noexcept;

@@ -68,10 +68,6 @@ constexpr Event kEvents[] = {
     {"exact/system_calls", TOPDNN_COUNT(c.system_calls)},
     {"exact/code_bytes", TOPDNN_COUNT(c.code_bytes)},
     {"exact/code_blocks", TOPDNN_COUNT(c.blocks)},
-    {"exact/rare_code_lines_4k", TOPDNN_COUNT(c.rare_code_lines[0])},
-    {"exact/rare_code_lines_8k", TOPDNN_COUNT(c.rare_code_lines[1])},
-    {"exact/rare_code_lines_11k", TOPDNN_COUNT(c.rare_code_lines[2])},
-    {"exact/rare_code_lines", TOPDNN_COUNT(c.rare_code_lines[3])},  // 16 KiB
 };
 
 #undef TOPDNN_FP

@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 
@@ -22,13 +21,8 @@ namespace topdnn {
 
 struct LearnedRegion {
   ExactCounts counts;
-  std::shared_ptr<const Redirection> redirection;
-  std::size_t operands = 0;  // redirected
-  std::size_t teams = 0;     // that the region starts
-  // In one run: bytes that the redirected operands move, and bytes that others move to or from the
-  // region's data; crossings of cache lines by the redirected operands, before and after.
-  double redirected_bytes = 0, kept_bytes = 0;
-  double crossings = 0, redirected_crossings = 0;
+  Redirection redirection;
+  std::size_t teams = 0;  // that the region starts
 };
 
 // Each of these runs function(argument) once and throws std::logic_error if ExactCounter::Probe()

@@ -13,6 +13,7 @@
 #include "harness/exact/counter.h"
 #include "harness/exact/translated_run.h"
 #include "harness/machine/child_trial.h"
+#include "harness/probes/quiet.h"
 #include "harness/statistics/interval.h"
 
 namespace topdnn {
@@ -23,49 +24,80 @@ constexpr int kRounds = 6;  // the fewest that give an interval
 // Where the interval of R/T is wider, more rounds follow as long as the time suffices.
 constexpr int kMostRounds = 15;
 constexpr double kNarrow = 0.06;
-constexpr int kModes = 3;
+// Where the pace of the cores is read, until each time has so many undisturbed samples.
+constexpr int kMostPacedRounds = 60;
+constexpr std::size_t kUndisturbed = 12;
+// A core at a lower clock has at least this share of the highest pace; a shared one has less.
+constexpr double kLeastPace = 0.85;
+constexpr int kModes = 4;
 constexpr int kMostSamples = 10;
 constexpr double kSampleSeconds = 30e-6;  // of calls that are timed together
 constexpr double kModeSeconds = 4e-3;     // of one mode in a round, at least one sample
 // Counting once with the addresses of operands, and twice without, as a multiple of the time.
 constexpr double kLearnFactor = 10;
 constexpr double kTranslateSeconds = 4e-3;  // of one run in the translator, beyond the call's time
-constexpr double kTrialSeconds = 30e-3;     // of the process that tries a stage redirected
+constexpr double kTrialSeconds = 60e-3;     // of the processes that try a stage redirected
 constexpr double kMostFactor = 1.5;         // of the time that was asked for
 // A shorter stage is mostly its call.
 constexpr double kShortest = 2e-6;
 
-// What runs in one mode of a round, also within the translator.
+// One sample, in ticks of the clock.
+struct RawSample {
+  std::uint64_t whole = 0, waited = 0;  // waited: for teams of threads
+  TeamTicks teams;
+  CorePace::Ticks before, after;
+};
+
+// What runs in one mode of a round. It also runs where floating-point arithmetic is left out, so it
+// computes with integers only.
 struct TimedCalls {
   Action run;
   TickClock clock;
-  int threads = 1;
-  int warmups = 1, samples = 1, calls = 1;
-  std::vector<double> whole, work, idle;  // seconds of a call, by sample
+  CorePace* pace = nullptr;  // null: not read
+  int warmups = 1, calls = 1;
+  std::vector<RawSample> samples;
 
-  void Prepare() {
-    whole.assign(static_cast<std::size_t>(samples), 0);
-    work.assign(static_cast<std::size_t>(samples), 0);
-    idle.assign(static_cast<std::size_t>(samples), 0);
-  }
   void operator()() {
     for (int k = 0; k < warmups; ++k) run();
-    for (std::size_t s = 0; s < whole.size(); ++s) {
+    CorePace::Ticks ticks;
+    if (pace != nullptr) ticks = pace->ReadTicks();
+    for (RawSample& sample : samples) {
+      sample.before = ticks;
       const std::uint64_t waited = WaitedForTeams();
-      const TeamTicks before = TimeInTeams();
+      const TeamTicks teams = TimeInTeams();
       const std::uint64_t start = clock.now();
       for (int k = 0; k < calls; ++k) run();
-      const std::uint64_t ticks = clock.now() - start;
-      const double each = clock.seconds_per_tick / calls;
-      whole[s] = static_cast<double>(ticks) * each;
-      work[s] = static_cast<double>(ticks - (WaitedForTeams() - waited)) * each;
+      sample.whole = clock.now() - start;
+      sample.waited = WaitedForTeams() - waited;
       const TeamTicks after = TimeInTeams();
-      const double busy = static_cast<double>(ticks - (after.teams - before.teams)) +
-                          static_cast<double>(after.shares - before.shares);
-      idle[s] = std::max(0.0, static_cast<double>(ticks) - busy / threads) * each;
+      sample.teams = {after.teams - teams.teams, after.shares - teams.shares};
+      if (pace != nullptr) ticks = pace->ReadTicks();
+      sample.after = ticks;
     }
   }
 };
+
+// By sample: seconds of a call, and the slower pace of the cores at both ends; 0: not read.
+struct TimesOfMode {
+  std::vector<double> whole, work, idle, pace;
+};
+
+TimesOfMode TimesOf(const TimedCalls& timed, int threads) {
+  const double each = timed.clock.seconds_per_tick / timed.calls;
+  TimesOfMode times;
+  for (const RawSample& sample : timed.samples) {
+    const auto whole = static_cast<double>(sample.whole);
+    times.whole.push_back(whole * each);
+    times.work.push_back((whole - static_cast<double>(sample.waited)) * each);
+    const double busy =
+        whole - static_cast<double>(sample.teams.teams) + static_cast<double>(sample.teams.shares);
+    times.idle.push_back(std::max(0.0, whole - busy / threads) * each);
+    const double before = timed.pace != nullptr ? timed.pace->PaceOf(sample.before) : 0;
+    times.pace.push_back(
+        std::min(before, timed.pace != nullptr ? timed.pace->PaceOf(sample.after) : 0));
+  }
+  return times;
+}
 
 // The lower quartile: an interruption only lengthens a sample.
 double QuartileOf(std::vector<double> seconds) {
@@ -73,26 +105,24 @@ double QuartileOf(std::vector<double> seconds) {
   return seconds[seconds.size() / 4];
 }
 
-enum class Mode { kNative, kTranslated, kRedirected };
+enum class Mode { kNative, kTranslated, kRedirected, kDelivered };
 
 // One region in all modes.
 class Rounds {
  public:
-  // `seconds`: about, of a call; `threads`: that may work in it.
-  Rounds(Action run, double seconds, int threads, const Redirection* redirection)
-      : calls_{.run = run,
-               .clock = BestClock(),
-               .threads = threads,
-               .whole = {},
-               .work = {},
-               .idle = {}},
-        redirection_(redirection) {
+  // `seconds`: about, of a call; `threads`: that may work in it; `delivery` null: not measured.
+  Rounds(Action run, double seconds, int threads, const Redirection* redirection,
+         const Redirection* delivery, CorePace* pace)
+      : calls_{.run = run, .clock = BestClock(), .pace = pace, .samples = {}},
+        threads_(threads),
+        redirection_(redirection),
+        delivery_(delivery) {
     const double call = std::max(seconds, 1e-8);
     calls_.calls = std::max(1, static_cast<int>(kSampleSeconds / call));
     const double sample = call * calls_.calls;
-    calls_.samples = std::clamp(static_cast<int>(kModeSeconds / sample), 1, kMostSamples);
-    calls_.warmups = calls_.samples > 1 ? 2 : 1;
-    calls_.Prepare();
+    calls_.samples.resize(static_cast<std::size_t>(
+        std::clamp(static_cast<int>(kModeSeconds / sample), 1, kMostSamples)));
+    calls_.warmups = calls_.samples.size() > 1 ? 2 : 1;
   }
 
   // Sets *why if a part ran untranslated.
@@ -100,9 +130,32 @@ class Rounds {
     CoreRound round;
     for (int k = 0; k < kModes; ++k) {
       const auto mode = static_cast<Mode>(reversed ? kModes - 1 - k : k);
+      if (mode == Mode::kDelivered && delivery_ == nullptr) continue;
       Time(mode, &round, why);
     }
     return round;
+  }
+
+  CoreSamples Undisturbed() const {
+    CoreSamples samples;
+    for (const PacedSample& one : paced_) {
+      if (!IsUndisturbed(one)) continue;
+      if (one.mode == Mode::kNative) samples.native.push_back(one.whole);
+      if (one.mode == Mode::kTranslated) {
+        samples.translated.push_back(one.whole);
+        samples.translated_work.push_back(one.work);
+      }
+      if (one.mode == Mode::kRedirected) samples.redirected_work.push_back(one.work);
+      if (one.mode == Mode::kDelivered) samples.delivered_work.push_back(one.work);
+    }
+    return samples;
+  }
+
+  bool HasEnough() const {
+    const CoreSamples u = Undisturbed();
+    return std::min({u.native.size(), u.translated.size(), u.redirected_work.size()}) >=
+               kUndisturbed &&
+           (delivery_ == nullptr || u.delivered_work.size() >= kUndisturbed);
   }
 
   // Only translated.
@@ -116,13 +169,29 @@ class Rounds {
   void Time(Mode mode, CoreRound* round, std::string* why) {
     std::string missed = RunOnce(mode);
     if (!missed.empty()) *why = std::move(missed);
-    if (mode == Mode::kNative) round->native = QuartileOf(calls_.whole);
+    const TimesOfMode times = TimesOf(calls_, threads_);
+    if (mode == Mode::kNative) round->native = QuartileOf(times.whole);
     if (mode == Mode::kTranslated) {
-      round->translated = QuartileOf(calls_.whole);
-      round->translated_work = QuartileOf(calls_.work);
-      round->idle = QuartileOf(calls_.idle);
+      round->translated = QuartileOf(times.whole);
+      round->translated_work = QuartileOf(times.work);
+      round->idle = QuartileOf(times.idle);
     }
-    if (mode == Mode::kRedirected) round->redirected_work = QuartileOf(calls_.work);
+    if (mode == Mode::kRedirected) round->redirected_work = QuartileOf(times.work);
+    if (mode == Mode::kDelivered) round->delivered_work = QuartileOf(times.work);
+    for (std::size_t s = 0; calls_.pace != nullptr && s < times.whole.size(); ++s) {
+      paced_.push_back({mode, times.whole[s], times.work[s], times.pace[s]});
+      best_pace_ = std::max(best_pace_, times.pace[s]);
+    }
+  }
+
+  struct PacedSample {
+    Mode mode;
+    double whole, work, pace;
+  };
+
+  // The clock may be lower than when the full pace was read, for all samples.
+  bool IsUndisturbed(const PacedSample& sample) const {
+    return sample.pace >= std::max(kMinPace * best_pace_, kLeastPace * calls_.pace->full());
   }
 
   std::string RunOnce(Mode mode) {
@@ -130,18 +199,25 @@ class Rounds {
       calls_();
       return "";
     }
-    return RunUncounted([](void* calls) { (*static_cast<TimedCalls*>(calls))(); }, &calls_,
-                        mode == Mode::kRedirected ? redirection_ : nullptr, calls_.clock.now);
+    const Redirection* data = mode == Mode::kRedirected  ? redirection_
+                              : mode == Mode::kDelivered ? delivery_
+                                                         : nullptr;
+    return RunUncounted([](void* calls) { (*static_cast<TimedCalls*>(calls))(); }, &calls_, data,
+                        calls_.clock.now);
   }
 
   TimedCalls calls_;
+  int threads_;
   const Redirection* redirection_;
+  const Redirection* delivery_;
+  std::vector<PacedSample> paced_;
+  double best_pace_ = 0;
 };
 
 // The least that translation adds to a call that does nothing else.
 TranslationCost AddedTo(Action nothing, int threads) {
   const Redirection none;
-  Rounds rounds(nothing, 2e-6, threads, &none);
+  Rounds rounds(nothing, 2e-6, threads, &none, nullptr, nullptr);
   std::vector<double> whole, work;
   for (int k = 0; k < kRounds; ++k) {
     std::string why;
@@ -192,7 +268,7 @@ TranslationCost CostOfReturn() {
 
 // Why the region cannot run redirected in this process; empty: it can. Other data may lead a kernel
 // anywhere, and a crash or an endless loop would end the whole measurement.
-std::string WhyItFailsRedirected(const Action& run, const LearnedRegion& learned, int threads,
+std::string WhyItFailsRedirected(const Action& run, const Redirection& redirection, int threads,
                                  double seconds, const TickClock& clock) {
   constexpr double kMostSeconds = 10;
   constexpr double kSlowest = 1000;  // of counted code, relative to the native one
@@ -202,8 +278,8 @@ std::string WhyItFailsRedirected(const Action& run, const LearnedRegion& learned
         // (a new thread has its own team of OpenMP: the threads of this one are not in the child)
         const auto in_new_thread = [&] {
           omp_set_num_threads(threads);
-          CountRedirected(run.function, run.context, *learned.redirection);
-          RunUncounted(run.function, run.context, learned.redirection.get(), clock.now);
+          CountRedirected(run.function, run.context, redirection);
+          RunUncounted(run.function, run.context, &redirection, clock.now);
         };
         std::async(std::launch::async, in_new_thread).get();  // (passes exceptions on)
         return true;
@@ -217,6 +293,11 @@ std::string WhyItFailsRedirected(const Action& run, const LearnedRegion& learned
   return "a trial with its data in L1 " + EndBySignal(end.signal);
 }
 
+Redirection DeliveryOf(Redirection redirection) {
+  redirection.placeholders = true;
+  return redirection;
+}
+
 double InstructionsOf(const ExactCounts& counts) {
   return static_cast<double>(counts.instructions - counts.openmp_instructions);
 }
@@ -224,7 +305,7 @@ double InstructionsOf(const ExactCounts& counts) {
 class Experiment {
  public:
   Experiment(const CoreSubject& subject, const CoreExperimentOptions& options)
-      : subject_(subject), options_(options), clock_(BestClock()) {}
+      : subject_(subject), options_(options), clock_(BestClock()), pace_(subject.threads) {}
 
   std::vector<StageCore> Run() {
     const std::size_t n = subject_.stages.size();
@@ -329,7 +410,7 @@ class Experiment {
   // Whether more time has passed than is due when the stages so far are done.
   bool Late() const { return Since(start_) > due_; }
 
-  void MeasureStage(std::size_t i, StageCore* stage) const {
+  void MeasureStage(std::size_t i, StageCore* stage) {
     const Action run = subject_.stages[i].run;
     const LearnedRegion learned = Learn(i, stage);
     if (!learned.counts.complete) return;
@@ -338,7 +419,10 @@ class Experiment {
         static_cast<double>(learned.counts.indirect_branches) / subject_.threads * return_.whole;
     stage->teams = {team_.whole * teams, team_.work * teams};
     stage->cost = {stage->teams.whole + returns, stage->teams.work + returns};
-    Rounds rounds(run, seconds_[i], subject_.threads, learned.redirection.get());
+    const Redirection delivery = DeliveryOf(learned.redirection);
+    Rounds rounds(run, seconds_[i], subject_.threads, &learned.redirection,
+                  stage->counts.instructions_delivered > 0 ? &delivery : nullptr,
+                  pace_.works() ? &pace_ : nullptr);
     if (!stage->reason.empty()) {
       std::string ignored;
       for (int k = 0; k < kRounds && !Cancelled() && !TimeIsUp() && subject_.threads > 1; ++k) {
@@ -346,11 +430,14 @@ class Experiment {
       }
       return;
     }
-    for (int k = 0; k < kMostRounds && !Cancelled() && stage->reason.empty(); ++k) {
-      if (k >= kRounds && (Late() || WidthOf(stage->rounds) < kNarrow)) break;
+    const int most = pace_.works() ? kMostPacedRounds : kMostRounds;
+    for (int k = 0; k < most && !Cancelled() && stage->reason.empty(); ++k) {
+      const bool enough = pace_.works() ? rounds.HasEnough() : WidthOf(stage->rounds) < kNarrow;
+      if (k >= kRounds && (Late() || enough)) break;
       if (TimeIsUp()) break;
       stage->rounds.push_back(rounds.Run(k % 2 != 0, &stage->reason));
     }
+    stage->undisturbed = rounds.Undisturbed();
     if (subject_.threads > 1) stage->waiting = stage->rounds;
   }
 
@@ -362,25 +449,36 @@ class Experiment {
       stage->reason = "not all of its code is translated: " + learned.counts.incomplete_reason;
       return learned;
     }
-    stage->reason = WhyItFailsRedirected(run, learned, subject_.threads, seconds_[i], clock_);
+    const auto why_not = [&](const Redirection& redirection) {
+      return WhyItFailsRedirected(run, redirection, subject_.threads, seconds_[i], clock_);
+    };
+    stage->reason = why_not(learned.redirection);
     if (!stage->reason.empty()) return learned;
     // (the first count of a process runs other paths of the allocator than the next ones)
     const ExactCounts natural = ExactCounter::Count(run.function, run.context);
-    const ExactCounts redirected = CountRedirected(run.function, run.context, *learned.redirection);
+    const ExactCounts redirected = CountRedirected(run.function, run.context, learned.redirection);
     const ExactCounts again = ExactCounter::Count(run.function, run.context);
     stage->counts = {.instructions = InstructionsOf(natural),
                      .instructions_again = InstructionsOf(again),
                      .instructions_redirected = InstructionsOf(redirected),
-                     .redirected_bytes = learned.redirected_bytes,
-                     .kept_bytes = learned.kept_bytes,
-                     .crossings_added = learned.redirected_crossings - learned.crossings};
+                     .redirected_bytes = learned.redirection.redirected_bytes,
+                     .kept_bytes = learned.redirection.kept_bytes,
+                     .crossings_added =
+                         learned.redirection.redirected_crossings - learned.redirection.crossings};
     stage->reason = WhyNotTheSameWork(stage->counts);
+    if (!stage->reason.empty()) return learned;
+    const Redirection delivery = DeliveryOf(learned.redirection);
+    if (why_not(delivery).empty()) {
+      stage->counts.instructions_delivered =
+          InstructionsOf(CountRedirected(run.function, run.context, delivery));
+    }
     return learned;
   }
 
   const CoreSubject& subject_;
   const CoreExperimentOptions& options_;
   TickClock clock_;
+  CorePace pace_;
   TranslationCost team_, return_;  // of each
   std::vector<double> seconds_;    // of each stage, the least seen
   std::vector<double> costs_;      // seconds that are due to each stage

@@ -43,6 +43,7 @@ struct StageCore {
   std::vector<CoreRound> rounds;  // empty: see `reason`
   // For WaitingShare: also of a stage that is refused, if it runs translated. Empty on one thread.
   std::vector<CoreRound> waiting;
+  CoreSamples undisturbed;
   CoreCounts counts;
   TranslationCost teams;  // what translation adds to its OpenMP teams
   TranslationCost cost;

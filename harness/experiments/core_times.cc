@@ -21,9 +21,9 @@ constexpr double kFewInstructions = 250;
 
 double Clamp(double share) { return std::clamp(share, 0.0, 1.0); }
 
-// Times of a round without what translation adds.
+// Seconds without what translation adds, and ratios of those of one round.
 struct Times {
-  std::vector<double> native, translated, work, redirected;
+  std::vector<double> native, translated, work, redirected, delivered;
   std::vector<double> to_native, to_work;  // translated / native, redirected / translated work
 };
 
@@ -33,15 +33,81 @@ Times TimesOf(std::span<const CoreRound> rounds, const TranslationCost& cost) {
     const double translated = round.translated - cost.whole;
     const double work = round.translated_work - cost.work;
     const double redirected = round.redirected_work - cost.work;
+    const double delivered = round.delivered_work - cost.work;
     if (!(round.native > 0 && translated > 0 && work > 0 && redirected > 0)) continue;
     times.native.push_back(round.native);
     times.translated.push_back(translated);
     times.work.push_back(work);
     times.redirected.push_back(redirected);
+    if (delivered > 0) times.delivered.push_back(delivered);
     times.to_native.push_back(translated / round.native);
     times.to_work.push_back(redirected / work);
   }
   return times;
+}
+
+// What the judgement needs.
+struct Judged {
+  Times times;
+  std::optional<Interval> ratio, off, redirected;  // R/T, T/N, R
+  std::optional<double> delivered;                 // at most
+};
+
+// Others only lengthen a time.
+std::optional<double> LowerQuartile(std::vector<double> seconds) {
+  if (seconds.empty()) return std::nullopt;
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 4];
+}
+
+Judged OfRounds(std::span<const CoreRound> rounds, const TranslationCost& cost) {
+  Judged judged;
+  judged.times = TimesOf(rounds, cost);
+  const Times& times = judged.times;
+  judged.ratio = MedianInterval(times.to_work);
+  judged.off = MedianInterval(times.to_native);
+  judged.redirected = MedianInterval(times.redirected);
+  judged.delivered = LowerQuartile(times.delivered);
+  return judged;
+}
+
+std::vector<double> Without(double cost, std::vector<double> seconds) {
+  for (double& one : seconds) one -= cost;
+  return seconds;
+}
+
+Interval RatioOf(const Interval& a, const Interval& b) { return {a.low / b.high, a.high / b.low}; }
+
+// Absent if a time has too few samples, or none without what translation adds.
+std::optional<Judged> OfSamples(const CoreSamples& samples, const TranslationCost& cost) {
+  Judged judged;
+  Times& times = judged.times;
+  times = {.native = samples.native,
+           .translated = Without(cost.whole, samples.translated),
+           .work = Without(cost.work, samples.translated_work),
+           .redirected = Without(cost.work, samples.redirected_work),
+           .delivered = Without(cost.work, samples.delivered_work),
+           .to_native = {},
+           .to_work = {}};
+  const std::optional<Interval> native = MedianInterval(times.native);
+  const std::optional<Interval> translated = MedianInterval(times.translated);
+  const std::optional<Interval> work = MedianInterval(times.work);
+  judged.redirected = MedianInterval(times.redirected);
+  for (const auto& of : {native, translated, work, judged.redirected}) {
+    if (!of || !(of->low > 0)) return std::nullopt;
+  }
+  judged.ratio = RatioOf(*judged.redirected, *work);
+  judged.off = RatioOf(*translated, *native);
+  times.to_native = {Median(times.translated) / Median(times.native)};
+  judged.delivered = LowerQuartile(times.delivered);
+  return judged;
+}
+
+bool SameInstructions(const CoreCounts& counts, double instructions) {
+  const double allowed =
+      std::max({kSameCoreInstructions * counts.instructions, kFewInstructions,
+                kNaturalFactor * std::abs(counts.instructions_again - counts.instructions)});
+  return std::abs(instructions - counts.instructions) <= allowed;
 }
 
 }  // namespace
@@ -64,11 +130,7 @@ std::optional<Interval> WaitingShare(std::span<const CoreRound> rounds,
 }
 
 std::string WhyNotTheSameWork(const CoreCounts& counts) {
-  const double difference = std::abs(counts.instructions_redirected - counts.instructions);
-  const double allowed =
-      std::max({kSameCoreInstructions * counts.instructions, kFewInstructions,
-                kNaturalFactor * std::abs(counts.instructions_again - counts.instructions)});
-  if (difference > allowed) {
+  if (!SameInstructions(counts, counts.instructions_redirected)) {
     return fmt::format(
         "its values decide what it executes: {:.6g} instructions on its data, {:.6g} on lines in "
         "L1",
@@ -87,11 +149,13 @@ std::string WhyNotTheSameWork(const CoreCounts& counts) {
 }
 
 CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& counts,
-                        const TranslationCost& cost, double hertz) {
+                        const TranslationCost& cost, double hertz, const CoreSamples& undisturbed) {
   if (std::string why = WhyNotTheSameWork(counts); !why.empty()) return {{}, std::move(why)};
-  const Times times = TimesOf(rounds, cost);
-  const std::optional<Interval> ratio = MedianInterval(times.to_work);
-  const std::optional<Interval> seconds = MedianInterval(times.redirected);
+  const Judged of_rounds = OfRounds(rounds, cost);
+  const Judged judged = OfSamples(undisturbed, cost).value_or(of_rounds);
+  const Times& times = judged.times;
+  const std::optional<Interval>& ratio = judged.ratio;
+  const std::optional<Interval>& seconds = judged.redirected;
   if (!ratio || !seconds) {
     return {{},
             times.to_work.empty() && !rounds.empty()
@@ -99,8 +163,7 @@ CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& cou
                 : fmt::format("too few rounds for an interval: {}", times.to_work.size())};
   }
   const double to_native = Median(times.to_native);
-  const Interval off = *MedianInterval(times.to_native);
-  if (off.low > 1 + kMostOffNative || off.high < 1 - kMostOffNative) {
+  if (judged.off->low > 1 + kMostOffNative || judged.off->high < 1 - kMostOffNative) {
     return {{}, fmt::format("its translated code takes {:.2f} x as long as its own", to_native)};
   }
   if (ratio->low > 1 + kCoreShareError) {
@@ -119,6 +182,10 @@ CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& cou
   result.core_seconds = {seconds->low * least - std::max(0.0, crossings),
                          seconds->high * most - std::min(0.0, crossings)};
   result.core_seconds.low = std::max(0.0, result.core_seconds.low);
+  const std::optional<double> delivered = judged.delivered ? judged.delivered : of_rounds.delivered;
+  if (delivered && SameInstructions(counts, counts.instructions_delivered)) {
+    result.delivery_seconds = *delivered * most;
+  }
   result.native_seconds = Median(times.native);
   result.translated_seconds = Median(times.work);
   result.redirected_seconds = Median(times.redirected);

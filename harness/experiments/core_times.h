@@ -3,6 +3,8 @@
 // In a round the same calls are timed natively (N), translated (T), and translated with the data in
 // L1 (R; harness/exact/translated_run.h). 1 - R/T is the share of the time that waits for data
 // beyond L1, and R is the time without these waits: it does not depend on where the data were.
+// Without the work on vectors as well, it takes as long as the front end needs to deliver the
+// instructions, mispredictions included.
 
 #ifndef TOPDNN_HARNESS_EXPERIMENTS_CORE_TIMES_H_
 #define TOPDNN_HARNESS_EXPERIMENTS_CORE_TIMES_H_
@@ -10,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "harness/results/experiment_results.h"
 
@@ -22,8 +25,14 @@ struct CoreRound {
   // Without the time to start OpenMP teams and to wait for them.
   double translated_work = 0;
   double redirected_work = 0;
+  double delivered_work = 0;  // with placeholders; 0: not measured
   // Of `translated`, the time in which a thread waited for others, as a mean over the threads.
   double idle = 0;
+};
+
+// Seconds of a call, from samples in which the cores were undisturbed (CorePace).
+struct CoreSamples {
+  std::vector<double> native, translated, translated_work, redirected_work, delivered_work;
 };
 
 // Of one call.
@@ -31,6 +40,7 @@ struct CoreCounts {
   double instructions = 0;        // without those of the OpenMP runtime
   double instructions_again = 0;  // of a second call: waiting loops differ by themselves
   double instructions_redirected = 0;
+  double instructions_delivered = 0;  // with placeholders
   double redirected_bytes = 0;
   double kept_bytes = 0;       // of its data, moved by instructions that are not redirected
   double crossings_added = 0;  // of cache lines, by redirected operands; below 0: fewer
@@ -66,9 +76,11 @@ std::optional<Interval> WaitingShare(std::span<const CoreRound> rounds,
 // Why a redirected call is not the same work, or not with its data in L1; empty: it is.
 std::string WhyNotTheSameWork(const CoreCounts& counts);
 
-// `hertz`: of the core; 0: not known.
+// `hertz`: of the core; 0: not known. `undisturbed` takes the place of the rounds if it has enough
+// samples for an interval of each time.
 CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& counts,
-                        const TranslationCost& cost, double hertz);
+                        const TranslationCost& cost, double hertz,
+                        const CoreSamples& undisturbed = {});
 
 }  // namespace topdnn
 

@@ -94,7 +94,8 @@ void Measure(Code code, std::span<const Vector> memory, MixResult* result) {
   const StageCore& stage = measured.front();
   result->reason = stage.reason;
   if (!stage.reason.empty()) return;
-  const CoreJudgement judged = JudgeCore(stage.rounds, stage.counts, stage.cost, 0);
+  const CoreJudgement judged =
+      JudgeCore(stage.rounds, stage.counts, stage.cost, 0, stage.undisturbed);
   result->reason = judged.reason;
   if (judged.result) result->measured = judged.result->beyond_l1;
 }

@@ -125,8 +125,6 @@ CoreWork WorkOf(const ExactCounts& counts) {
   work.taken_branches = number(counts.branches_taken());
   work.missed_branches = number(counts.missed_branches);
   work.code_blocks = number(counts.blocks);
-  std::transform(counts.rare_code_lines.begin(), counts.rare_code_lines.end(),
-                 work.rare_code_lines.begin(), number);
   work.system_calls = number(counts.system_calls);
   work.loads = number(counts.loads);
   work.stores = number(counts.stores);

@@ -86,9 +86,12 @@ double LinesOf(const std::vector<PathInstruction>& path) {
   return lines;
 }
 
-// Whether a core may split the operation because of its address: Intel's do, if it has an index and
-// does more than to load (Intel 248966, "Micro-fusion").
+// Whether this core may split the operation because of its address: Intel's do, if it has an index
+// and does more than to load (Intel 248966, "Micro-fusion").
 bool MayBeSplit(const Instruction& i) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_is("amd")) return false;
+#endif
   const bool only_loads = i.reads && !i.writes &&
                           (i.raw.meta.category == ZYDIS_CATEGORY_DATAXFER ||
                            i.raw.meta.category == ZYDIS_CATEGORY_BROADCAST);
@@ -99,14 +102,24 @@ bool MayBeSplit(const Instruction& i) {
   });
 }
 
+// Of a form that was not measured. Divisions of 32 bits take 2 slots on Zen 2 and later and 4 to 10
+// on Intel's cores, of 64 bits up to 59, and a pause up to 5 (Agner Fog, instruction tables).
+double MostSlotsAssumed(const ExecutedInstruction& executed) {
+  constexpr double kMost = 2, kShortDivision = 10, kDivision = 60, kMicrocoded = 100;
+  const Instruction& i = executed.code;
+  const ZydisMnemonic name = i.raw.mnemonic;
+  if (name == ZYDIS_MNEMONIC_PAUSE) return kShortDivision;
+  if (name == ZYDIS_MNEMONIC_DIV || name == ZYDIS_MNEMONIC_IDIV) {
+    return i.raw.operand_width <= 32 ? kShortDivision : kDivision;
+  }
+  return kMost + kMicrocoded * static_cast<double>(executed.counts.slow_instructions);
+}
+
 double MostSlotsOf(const ExecutedInstruction& executed, const FormCosts& costs) {
   const Instruction& i = executed.code;
   if (i.flow == Flow::kConditional || i.flow == Flow::kJump) return 1;
   const auto found = costs.forms.find(OrdinaryForm(FormOf(i)));
-  if (found == costs.forms.end()) {
-    constexpr double kAssumed = 2, kMicrocoded = 100;
-    return kAssumed + kMicrocoded * static_cast<double>(executed.counts.slow_instructions);
-  }
+  if (found == costs.forms.end()) return MostSlotsAssumed(executed);
   // A number of slots is whole; a measured one scatters by less than this.
   constexpr double kScatter = 0.35;
   const double slots = found->second.units[kDispatchUnit] * costs.dispatch_width;

@@ -141,7 +141,7 @@ bool CorePace::KeepsItsClock() {
   return keeps;
 }
 
-double CorePace::Read() noexcept {
+CorePace::Ticks CorePace::ReadTicks() noexcept {
   const int threads = static_cast<int>(members_.size());
   int present = 0;
 #pragma omp parallel num_threads(threads)
@@ -155,21 +155,26 @@ double CorePace::Read() noexcept {
     probe_->run(*self.buffers, iterations_);
     self.end = clock_.now();
   }
-  if (present != threads) return 0;
+  if (present != threads) return {};
   std::uint64_t last_begin = 0;
   std::uint64_t first_end = ~std::uint64_t{0};
-  double slowest = 0;
+  std::uint64_t slowest = 0;
   for (const Member& member : members_) {
     last_begin = std::max(last_begin, member.begin);
     first_end = std::min(first_end, member.end);
-    slowest = std::max(slowest, clock_.SecondsBetween(member.begin, member.end).value_or(0));
+    if (member.end > member.begin) slowest = std::max(slowest, member.end - member.begin);
   }
-  const double common = clock_.SecondsBetween(last_begin, first_end).value_or(0);
-  if (!(slowest > 0)) return 0;
+  return {slowest, first_end > last_begin ? first_end - last_begin : 0};
+}
+
+double CorePace::PaceOf(Ticks ticks) noexcept {
+  if (ticks.slowest == 0) return 0;
+  const auto slowest = static_cast<double>(ticks.slowest);
   const double instructions = static_cast<double>(iterations_) * probe_->work.instructions;
-  const double pace = threads * instructions / slowest;
+  const double pace =
+      static_cast<double>(members_.size()) * instructions / (slowest * clock_.seconds_per_tick);
   // (threads of ours that share a core and ran one after the other are no measure)
-  if (pace > full() && common >= kMinCommonPace * slowest) {
+  if (pace > full() && static_cast<double>(ticks.common) >= kMinCommonPace * slowest) {
     const double other = state_->highest.exchange(pace, std::memory_order_relaxed);
     const double confirmed = std::min(pace, other);
     if (confirmed > full()) state_->full.store(confirmed, std::memory_order_relaxed);

@@ -65,7 +65,14 @@ class CorePace {
   // then a slow pace after them says nothing about others.
   bool works() const { return iterations_ > 0; }
   // Instructions per second, all threads at the pace of the slowest one. Does not allocate.
-  double Read() noexcept;
+  double Read() noexcept { return PaceOf(ReadTicks()); }
+  // The same in two steps: the first one computes with integers only, for code that runs where
+  // floating-point arithmetic is left out (harness/exact/redirect.h).
+  struct Ticks {
+    std::uint64_t slowest = 0, common = 0;  // 0: no reading
+  };
+  Ticks ReadTicks() noexcept;
+  double PaceOf(Ticks ticks) noexcept;
   // The highest pace of teams of this width that two readings had so far, in this process.
   double full() const { return state_->full.load(std::memory_order_relaxed); }
   // Whether a reading is below kMinPace of that.

@@ -147,6 +147,7 @@ void AddExperiments(const Record& record, Json& json) {
                     {"native_seconds", result.native_seconds},
                     {"translated_seconds", result.translated_seconds},
                     {"redirected_seconds", result.redirected_seconds},
+                    {"delivery_seconds", JsonNumber(result.delivery_seconds)},
                     {"waiting_seconds", result.waiting_seconds}};
   }
   for (const BandwidthResult& result : record.bandwidth_experiment) {

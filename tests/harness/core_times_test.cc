@@ -89,6 +89,50 @@ TEST(CoreTimes, SharesStayWithin0And1) {
   EXPECT_NEAR(judged.result->beyond_l1.high, 0.01, 1e-9);
 }
 
+// The lower quartile of 6 rounds is the second one.
+TEST(CoreTimes, DeliveryIsTheLowerQuartile) {
+  std::vector<CoreRound> rounds = CoreRounds(100);
+  for (CoreRound& round : rounds) round.delivered_work = 31e-6;
+  rounds[2].delivered_work = 21e-6;
+  rounds[4].delivered_work = 26e-6;
+  CoreCounts counts = SameWork();
+  counts.instructions_delivered = counts.instructions;
+  const CoreJudgement judged = JudgeCore(rounds, counts, {.work = 1e-6}, 4e9);
+  ASSERT_TRUE(judged.result) << judged.reason;
+  ASSERT_TRUE(judged.result->delivery_seconds);
+  EXPECT_NEAR(*judged.result->delivery_seconds, 25e-6, 1e-12);
+  counts.instructions_delivered = counts.instructions - 1000;  // other branches without the work
+  const CoreJudgement other = JudgeCore(rounds, counts, {.work = 1e-6}, 4e9);
+  ASSERT_TRUE(other.result) << other.reason;
+  EXPECT_FALSE(other.result->delivery_seconds);
+}
+
+CoreSamples Samples(std::size_t n) {
+  return {.native = std::vector<double>(n, 100e-6),
+          .translated = std::vector<double>(n, 102e-6),
+          .translated_work = std::vector<double>(n, 82e-6),
+          .redirected_work = std::vector<double>(n, 41e-6),
+          .delivered_work = std::vector<double>(n, 20e-6)};
+}
+
+// 40 of 80 us, while all rounds had 60 of 100.
+TEST(CoreTimes, UndisturbedSamplesTakeThePlaceOfTheRounds) {
+  CoreCounts counts = SameWork();
+  counts.instructions_delivered = counts.instructions;
+  const TranslationCost cost = {.whole = 2e-6, .work = 1e-6};
+  const CoreJudgement judged = JudgeCore(CoreRounds(100), counts, cost, 4e9, Samples(6));
+  ASSERT_TRUE(judged.result) << judged.reason;
+  EXPECT_NEAR(judged.result->beyond_l1.low, 1 - 40.0 / 81 - 0.02, 1e-9);
+  EXPECT_NEAR(judged.result->beyond_l1.high, 1 - 40.0 / 81 + 0.02, 1e-9);
+  EXPECT_NEAR(judged.result->core_seconds.low, 40e-6, 1e-12);
+  EXPECT_NEAR(judged.result->waiting_seconds, 19e-6, 1e-12);
+  EXPECT_NEAR(*judged.result->delivery_seconds, 19e-6, 1e-12);
+  const CoreJudgement few = JudgeCore(CoreRounds(100), counts, {}, 4e9, Samples(5));
+  ASSERT_TRUE(few.result) << few.reason;
+  EXPECT_NEAR(few.result->core_seconds.low, 60e-6, 1e-12);
+  EXPECT_FALSE(few.result->delivery_seconds) << "no round has it";
+}
+
 std::string WhyRefused(const std::vector<CoreRound>& rounds, const CoreCounts& counts) {
   const CoreJudgement judged = JudgeCore(rounds, counts, {}, 4e9);
   EXPECT_NE(judged.result.has_value(), !judged.reason.empty());

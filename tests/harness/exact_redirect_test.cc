@@ -21,38 +21,10 @@
 #include <vector>
 
 #include "harness/counters/clock.h"
+#include "tests/harness/hideable_tensor.h"
 
 namespace topdnn {
 namespace {
-
-constexpr std::size_t kTensorPage = 4096;
-
-// Memory that can be taken away: after Hide, any access ends the program.
-class HideableTensor {
- public:
-  explicit HideableTensor(std::size_t bytes = 4 * kTensorPage) : bytes_(bytes) {
-    data_ = static_cast<std::uint8_t*>(
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    for (std::size_t k = 0; k < bytes / sizeof(float); ++k) {
-      floats()[k] = 1.0F + static_cast<float>(k);
-    }
-  }
-  ~HideableTensor() { munmap(data_, bytes_); }
-  HideableTensor(const HideableTensor&) = delete;
-  HideableTensor& operator=(const HideableTensor&) = delete;
-
-  float* floats() const { return reinterpret_cast<float*>(data_); }
-  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(data_, bytes_)); }
-  void Hide() const { mprotect(data_, bytes_, PROT_NONE); }
-  void Show() const { mprotect(data_, bytes_, PROT_READ | PROT_WRITE); }
-
- private:
-  std::size_t bytes_;
-  std::uint8_t* data_;
-};
-
-using AnyRegion = std::function<void()>;
-void CallRegion(void* region) { (*static_cast<AnyRegion*>(region))(); }
 
 // What a region gives on its data and redirected, with the data taken away.
 struct RedirectedRun {
@@ -67,9 +39,9 @@ RedirectedRun RunHidden(AnyRegion region, const std::vector<const HideableTensor
   RedirectedRun seen;
   seen.learned = LearnOperands(CallRegion, &region, memory);
   for (const HideableTensor* tensor : tensors) tensor->Hide();
-  seen.redirected = CountRedirected(CallRegion, &region, *seen.learned.redirection);
+  seen.redirected = CountRedirected(CallRegion, &region, seen.learned.redirection);
   const std::string missed =
-      RunUncounted(CallRegion, &region, seen.learned.redirection.get(), BestClock().now);
+      RunUncounted(CallRegion, &region, &seen.learned.redirection, BestClock().now);
   for (const HideableTensor* tensor : tensors) tensor->Show();
   EXPECT_EQ(missed, "");
   EXPECT_TRUE(seen.learned.counts.complete) << seen.learned.counts.incomplete_reason;
@@ -80,25 +52,10 @@ RedirectedRun RunHidden(AnyRegion region, const std::vector<const HideableTensor
   return seen;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kInstrumented = true;
-#else
-constexpr bool kInstrumented = false;
-#endif
-
-#define SKIP_WITHOUT_THE_COUNTER()                                                        \
-  if (kInstrumented) GTEST_SKIP() << "an instrumented build executes other instructions"; \
-  if (const Availability can = ExactCounter::Probe(); !can.works) {                       \
-    GTEST_SKIP() << can.reason;                                                           \
-  }                                                                                       \
-  static_cast<void>(0)
-#define SKIP_WITHOUT(isa) \
-  if (!__builtin_cpu_supports(isa)) GTEST_SKIP() << "no " << (isa)
-
 // The places within a line of the redirected operands, by instruction.
 std::vector<std::uint32_t> PlacesInLine(const RedirectedRun& seen) {
   std::vector<std::uint32_t> places;
-  for (const RedirectedOperand& o : seen.learned.redirection->operands) {
+  for (const RedirectedOperand& o : seen.learned.redirection.operands) {
     places.push_back(o.place % kLineBytes);
   }
   return places;
@@ -127,8 +84,8 @@ TEST(ExactRedirect, LoadsAndStoresGoElsewhere) {
   std::vector<float> before(to.floats(), to.floats() + kTensorPage);
   const RedirectedRun seen = RunHidden(loop, {&from, &to});
   EXPECT_EQ(PlacesInLine(seen), (std::vector<std::uint32_t>{4, 0, 12, 8, 28}));
-  EXPECT_EQ(seen.learned.redirected_bytes, 100 * (16 + 16 + 4 + 16 + 4));
-  EXPECT_EQ(seen.learned.kept_bytes, 0);
+  EXPECT_EQ(seen.learned.redirection.redirected_bytes, 100 * (16 + 16 + 4 + 16 + 4));
+  EXPECT_EQ(seen.learned.redirection.kept_bytes, 0);
   EXPECT_EQ(std::memcmp(before.data(), to.floats(), before.size() * sizeof(float)), 0);
 }
 
@@ -143,7 +100,7 @@ TEST(ExactRedirect, LoadsAndStoresShareNoLineAndNoLowAddressBits) {
                      : "xmm0", "memory");
       },
       {&data});
-  const auto& operands = seen.learned.redirection->operands;
+  const auto& operands = seen.learned.redirection.operands;
   ASSERT_EQ(operands.size(), 2U);
   EXPECT_LT(operands[0].place % kTensorPage, kTensorPage / 2);
   EXPECT_GE(operands[1].place % kTensorPage, kTensorPage / 2);
@@ -241,8 +198,8 @@ TEST(ExactRedirect, KeepsTheShareOfLineCrossings) {
             : "xmm0", "rcx", "cc", "memory");
       },
       {&data});
-  EXPECT_EQ(four.learned.crossings, 100);
-  EXPECT_EQ(four.learned.redirected_crossings, 100);
+  EXPECT_EQ(four.learned.redirection.crossings, 100);
+  EXPECT_EQ(four.learned.redirection.redirected_crossings, 100);
   // One instruction that crosses in one of four executions, and then one in three of four: the
   // second one's place crosses, and makes up for the first one's.
   const RedirectedRun two = RunHidden(
@@ -259,8 +216,8 @@ TEST(ExactRedirect, KeepsTheShareOfLineCrossings) {
             : "xmm0", "rcx", "cc", "memory");
       },
       {&data});
-  EXPECT_EQ(two.learned.crossings, 125);
-  EXPECT_EQ(two.learned.redirected_crossings, 100);
+  EXPECT_EQ(two.learned.redirection.crossings, 125);
+  EXPECT_EQ(two.learned.redirection.redirected_crossings, 100);
   // The last place that does not cross, and the first one that does.
   const RedirectedRun edge = RunHidden(
       [&] {
@@ -274,7 +231,7 @@ TEST(ExactRedirect, KeepsTheShareOfLineCrossings) {
             : "xmm0", "rcx", "cc", "memory");
       },
       {&data});
-  EXPECT_EQ(edge.learned.crossings, 100);
+  EXPECT_EQ(edge.learned.redirection.crossings, 100);
 }
 
 // The stack, constants next to the code, and pointers in vector registers are not data: the result
@@ -308,7 +265,7 @@ TEST(ExactRedirect, KeepsStackConstantsAndPointers) {
   };
   const RedirectedRun seen = RunHidden(region, {&data});
   EXPECT_EQ(sum, 42U);
-  EXPECT_EQ(seen.learned.operands, 1U);
+  EXPECT_EQ(seen.learned.redirection.operands.size(), 1U);
 }
 
 // In memory that may hold anything, wide vectors are redirected, but not those that hold pointers.
@@ -328,7 +285,7 @@ TEST(ExactRedirect, ScratchMemory) {
                      : "xmm0", "xmm1", "memory");
       }
     };
-    return LearnOperands(CallRegion, &region, no_tensors).operands;
+    return LearnOperands(CallRegion, &region, no_tensors).redirection.operands.size();
   };
   constexpr std::size_t kPages = 2 * kTensorPage / 32;
   EXPECT_EQ(run(scratch, kPages), 1U);
@@ -352,24 +309,24 @@ TEST(ExactRedirect, GathersIntegersAndStringsAreKept) {
         : "r"(data.floats())
         : "xmm0", "xmm1", "xmm2", "memory");
   };
-  EXPECT_EQ(LearnOperands(CallRegion, &gather, tensors).kept_bytes, 32);
+  EXPECT_EQ(LearnOperands(CallRegion, &gather, tensors).redirection.kept_bytes, 32);
   AnyRegion integers = [&] {
     asm volatile("mov (%0), %%rax\n mov %%eax, 64(%0)\n" : : "r"(data.floats()) : "rax", "memory");
   };
-  EXPECT_EQ(LearnOperands(CallRegion, &integers, tensors).kept_bytes, 8 + 4);
+  EXPECT_EQ(LearnOperands(CallRegion, &integers, tensors).redirection.kept_bytes, 8 + 4);
   AnyRegion string = [&] {
     void* to = data.floats();
     std::uint64_t n = 100;
     asm volatile("rep stosb\n" : "+D"(to), "+c"(n) : "a"(0) : "memory");
   };
-  EXPECT_EQ(LearnOperands(CallRegion, &string, tensors).kept_bytes, 100);
+  EXPECT_EQ(LearnOperands(CallRegion, &string, tensors).redirection.kept_bytes, 100);
   AnyRegion on_stack = [] {
     char buffer[200];
     void* to = buffer;
     std::uint64_t n = sizeof buffer;
     asm volatile("rep stosb\n" : "+D"(to), "+c"(n) : "a"(0) : "memory");
   };
-  EXPECT_EQ(LearnOperands(CallRegion, &on_stack, tensors).kept_bytes, 0);
+  EXPECT_EQ(LearnOperands(CallRegion, &on_stack, tensors).redirection.kept_bytes, 0);
 }
 
 // Recording changes no result and no count.
@@ -459,10 +416,10 @@ TEST(ExactRedirect, Teams) {
   const LearnedRegion learned = LearnOperands(CallRegion, &once, tensors);
   EXPECT_EQ(learned.counts.threads, 2);
   EXPECT_EQ(learned.teams, 1U);
-  EXPECT_EQ(learned.redirected_bytes, 2 * 60 * 32);
+  EXPECT_EQ(learned.redirection.redirected_bytes, 2 * 60 * 32);
   data.Hide();
-  const ExactCounts redirected = CountRedirected(CallRegion, &once, *learned.redirection);
-  EXPECT_EQ(RunUncounted(CallRegion, &once, learned.redirection.get(), BestClock().now), "");
+  const ExactCounts redirected = CountRedirected(CallRegion, &once, learned.redirection);
+  EXPECT_EQ(RunUncounted(CallRegion, &once, &learned.redirection, BestClock().now), "");
   data.Show();
   EXPECT_EQ(redirected.threads, 2);
   EXPECT_EQ(redirected.instructions - redirected.openmp_instructions,

@@ -397,42 +397,6 @@ TEST(ExactSurroundings, CodeRewrittenAfterABranch) {
   munmap(code, 4096);
 }
 
-// 400 functions of a line each, 25,600 bytes, are called once: at least 336, 272 and 144 lines are
-// outside the 4, 8 and 16 KiB that are executed most often. The region's own code adds some, whose
-// blocks may lie in a line more than their bytes fill.
-TEST(ExactSurroundings, LinesOfRareCode) {
-  constexpr std::size_t kLine = 64;
-  constexpr std::size_t kFunctions = 400;
-  auto* code = static_cast<std::uint8_t*>(mmap(nullptr, kFunctions * kLine, PROT_READ | PROT_WRITE,
-                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(code, MAP_FAILED);
-  for (std::size_t k = 0; k < kFunctions; ++k) {  // no-operations and a return
-    std::memset(code + k * kLine, 0x90, kLine - 1);
-    code[k * kLine + kLine - 1] = 0xc3;
-  }
-  ASSERT_EQ(mprotect(code, kFunctions * kLine, PROT_READ | PROT_EXEC), 0);
-  const auto call = [code](std::size_t k) {
-    void (*function)() = nullptr;
-    const std::uint8_t* at = code + k * kLine;
-    std::memcpy(&function, &at, sizeof at);
-    function();
-  };
-  auto once = [&] {
-    for (std::size_t k = 0; k < kFunctions; ++k) call(k);
-  };
-  auto few = [&] {
-    for (int times = 0; times < 400; ++times) call(7);
-  };
-  const ExactCounts counts = ExactCounter::Count(once);
-  for (std::size_t i = 0; i < kOftenExecutedBytes.size(); ++i) {
-    const std::uint64_t beyond = (counts.code_bytes - kOftenExecutedBytes[i]) / kLine;
-    EXPECT_GE(counts.rare_code_lines[i], kFunctions - kOftenExecutedBytes[i] / kLine);
-    EXPECT_LE(counts.rare_code_lines[i], beyond + (counts.blocks - kFunctions) + 1);
-    EXPECT_EQ(ExactCounter::Count(few).rare_code_lines[i], 0U);
-  }
-  munmap(code, kFunctions * kLine);
-}
-
 // An indirect branch with more targets than the ways of a look-up set.
 TEST(ExactSurroundings, TargetsThatCollide) {
   constexpr std::size_t kStride = 1U << 16;

@@ -142,6 +142,15 @@ TEST(CorePace, ComparesReadingsWithTheHighestOfItsWidth) {
   EXPECT_LT(pace.full(), 8 * 8e9);
 }
 
+TEST(CorePace, TicksBecomeAPaceLater) {
+  CorePace pace(1);
+  if (!pace.works()) GTEST_SKIP() << "the probes are written for x86-64";
+  EXPECT_EQ(pace.PaceOf({}), 0);
+  const CorePace::Ticks ticks = pace.ReadTicks();
+  ASSERT_GT(ticks.slowest, 0U);
+  EXPECT_DOUBLE_EQ(pace.PaceOf({2 * ticks.slowest, ticks.common}), pace.PaceOf(ticks) / 2);
+}
+
 TEST(CorePace, TakesTheUndisturbedWindowsIfTheyAreEnough) {
   const Probe* probe = FindProbe("core/issue/moves");
   if (probe == nullptr) GTEST_SKIP() << "the probes are written for x86-64";

@@ -93,6 +93,31 @@ TEST(CountShares, UsesTheBranchesOwnCounts) {
   EXPECT_NEAR(bad(), 2000 * 25 / 0.98e6, 1e-9);
 }
 
+// 300,000 cycles of delivery less the 174,983 of the instructions' slots, 15,000 of cold lines and
+// 1,250 of cold branches, in 0.98e6; but the code is cold for 1,000 cycles at most.
+TEST(CountShares, MeasuredDeliveryBoundsBranchesAndFrontEndTogether) {
+  CoreWork work = MixedWork();
+  work.code_blocks = 50;
+  const auto shares = [&work] {
+    return *CountShares(work, OneMillionCycles(), {1e-3, 1e-3}, SixWide(), QuietRates());
+  };
+  const CountedShares assumed = shares();
+  EXPECT_FALSE(assumed.lost);
+  EXPECT_NEAR(assumed.core.low, 0.2811455 + 3 * 4000 / 0.98e6, 1e-6) << "bubbles of 2 cycles";
+  work.delivery_cycles = 300'000;
+  EXPECT_NEAR(*shares().lost, (125'016.7 + 16'250) / 0.98e6, 1e-6);
+  EXPECT_NEAR(shares().core.low, 0.9e6 / 1.02e6 - 0.4098639 - *shares().lost, 1e-6);
+  work.cold_cycles = 1000;
+  EXPECT_NEAR(*shares().lost, (125'016.7 + 1000) / 0.98e6, 1e-6);
+  EXPECT_NEAR(shares().bad_speculation, *shares().lost, 1e-9) << "less than 2,000 branches cost";
+  EXPECT_EQ(shares().frontend, assumed.frontend) << "less than was lost";
+  work.delivery_cycles = 100'000;  // fused instructions
+  EXPECT_NEAR(*shares().lost, 1000 / 0.98e6, 1e-9);
+  EXPECT_EQ(shares().frontend, shares().lost);
+  work.code_blocks.reset();
+  EXPECT_FALSE(shares().lost);
+}
+
 // The time is in an interval: 1 to 2 ms.
 TEST(CountShares, AWiderTimeMakesWiderShares) {
   const auto shares =
@@ -213,40 +238,6 @@ TEST(TopdownBounds, FrontEndAndMemoryAreOneNodeIfTheyCannotBeSeparated) {
   EXPECT_FALSE(has(work, time, "Frontend_Bound"));
   work.code_bytes = 14995;
   EXPECT_TRUE(has(work, time, "Frontend_Bound"));
-}
-
-// 40,000 bytes do not fit, but 16 KiB of them are executed almost always. Of a million cycles, the
-// other code's 1,000 lines take 3 % at 30 cycles a line.
-TEST(CountShares, CodeThatIsExecutedRarelyCostsLines) {
-  CoreWork work = MixedWork();
-  work.code_bytes = 40000;
-  const auto front = [&work] {
-    const CoreTime time = OneMillionCycles();
-    const auto shares =
-        CountShares(work, time, {time.seconds, time.seconds}, SixWide(), QuietRates());
-    return shares ? shares->frontend : std::nullopt;
-  };
-  EXPECT_FALSE(front());
-  work.instruction_bytes = 8 * work.instructions;  // 2,048 instructions in 16 KiB
-  work.rare_code_lines[3] = 0;
-  const std::optional<double> none = front();
-  ASSERT_TRUE(none);
-  work.rare_code_lines[3] = 1000;
-  ASSERT_TRUE(front());
-  EXPECT_NEAR(*front() - *none, 0.03, 0.001);
-  // Those outside 8 KiB would cost more.
-  work.rare_code_lines[1] = 5000;
-  EXPECT_NEAR(*front() - *none, 0.03, 0.001);
-  work.rare_code_lines[1] = {};
-  // At 4 bytes an instruction, 16 KiB hold 4,096, which do not fit twice. 8 KiB do. The lines that
-  // are outside 8 KiB and within 16 KiB are decoded, in 10 cycles each.
-  work.instruction_bytes = 4 * work.instructions;
-  EXPECT_FALSE(front());
-  work.rare_code_lines[1] = 1000;
-  const std::optional<double> missed = front();
-  ASSERT_TRUE(missed);
-  work.rare_code_lines[1] = 3000;
-  EXPECT_NEAR(*front() - *missed, 0.02, 0.001);
 }
 
 TEST(TopdownBounds, CoreBoundHasNoLowerEndWithoutABoundedFrontEnd) {

@@ -85,6 +85,17 @@ TEST(TopdownTree, IsNarrowedByItsSums) {
   ExpectSums(tree);
 }
 
+// 1 - 0.25 - 0.45 - 0.03: the branches and the front end cannot both be at their upper ends.
+TEST(TopdownTree, WhatBranchesAndTheFrontEndLoseTogetherNarrowsTheOthers) {
+  TreeEvidence given = WholeEvidence();
+  given.lost = 0.03;
+  const TreeOrReason made = BuildTree(given);
+  ASSERT_TRUE(made.tree) << made.reason;
+  ExpectNode(*made.tree, TreeNode::kCoreBound, 0.27, 0.40, Provenance::kCounted);
+  ExpectNode(*made.tree, TreeNode::kBadSpeculation, 0, 0.02, Provenance::kCounted);
+  ExpectSums(*made.tree);
+}
+
 // Memory_Bound has no lower end of its own here: 1 - 0.25 - 0.5 - 0.02 - 0.03.
 TEST(TopdownTree, ANodeIsAtLeastWhatTheOthersLeave) {
   TreeEvidence given = WholeEvidence();
@@ -283,6 +294,7 @@ TEST(TopdownTree, ATrueSplitStaysInside) {
     given.bad_speculation = around(parts[5]);
     given.waiting = around(parts[6]);
     if (unit(random) < 0.5) given.frontend = parts[7] + 0.1 * unit(random);
+    if (unit(random) < 0.5) given.lost = parts[5] + parts[7] + 0.1 * unit(random);
     given.beyond_l1 = around(parts[2] + parts[3] + parts[4]);
     given.beyond_l2 = around(parts[3] + parts[4]);
     if (given.beyond_l2) {

@@ -85,8 +85,8 @@ void AddTo(const std::vector<StageCore>& stages, int threads, const BoundsMachin
                              : stages[i].reason;
     if (threads > 1) record.waiting = WaitingShare(stages[i].waiting, stages[i].teams);
     if (!record.core_reason.empty()) continue;
-    CoreJudgement judged =
-        JudgeCore(stages[i].rounds, stages[i].counts, stages[i].cost, hertz * threads);
+    CoreJudgement judged = JudgeCore(stages[i].rounds, stages[i].counts, stages[i].cost,
+                                     hertz * threads, stages[i].undisturbed);
     record.core_experiment = judged.result;
     record.core_reason = std::move(judged.reason);
   }

@@ -35,6 +35,15 @@ CoreTime ClockOf(const BoundsMachine& machine, const Record& record) {
   return time;
 }
 
+// Waiting for threads is in the time of a call, but not in that of the core. It differs from call
+// to call.
+constexpr double kWaitingVaries = 0.5;
+
+// Seconds of a call with hot code and all data in L1, at least.
+double LeastCore(const CoreResult& core) {
+  return core.core_seconds.low + (1 - kWaitingVaries) * core.waiting_seconds;
+}
+
 // The share of the time beyond L1. In the network, code may be cold as well, and that is no wait
 // for data. What a repeated call waits for, the call in the network waits for, too. If a repeated
 // call takes longer, the machine may have been slower during the experiment, which then shows too
@@ -43,14 +52,10 @@ Interval BeyondL1(const CoreResult& core, const Record& record, double hertz) {
   if (IsHot(record)) return core.beyond_l1;
   const Interval time = TimeOf(record);
   const auto code = record.Event("exact/code_bytes");
-  // Waiting for threads is in the time of the call, but not in that of the core. It differs from
-  // call to call.
-  constexpr double kWaitingVaries = 0.5;
-  const double waits = core.waiting_seconds;
   const double repeated = core.beyond_l1.low * std::min(1.0, core.translated_seconds / time.high);
   const double cold = code && hertz > 0 ? ColdCodeSeconds(*code, hertz) : time.low;
-  const double least_core = core.core_seconds.low + (1 - kWaitingVaries) * waits;
-  const double most_core = core.core_seconds.high + (1 + kWaitingVaries) * waits;
+  const double least_core = LeastCore(core);
+  const double most_core = core.core_seconds.high + (1 + kWaitingVaries) * core.waiting_seconds;
   const double low = std::max(repeated, 1 - (most_core + cold) / time.low);
   const double high = 1 - least_core / time.high;
   const double high_if_slower = 1 - least_core / std::max(time.high, core.native_seconds);
@@ -97,7 +102,14 @@ std::optional<CountedShares> CountedOf(const BoundsMachine& machine, const Recor
     work->most_slots =
         *hot->most_slots * work->instructions / static_cast<double>(hot->instructions);
   }
-  return CountShares(*work, ClockOf(machine, record), TimeOf(record), machine.pipeline,
+  const CoreTime clock = ClockOf(machine, record);
+  if (record.core_experiment && record.core_experiment->delivery_seconds) {
+    const CoreResult& core = *record.core_experiment;
+    const double cycles_per_second = clock.hertz_high * clock.threads;
+    work->delivery_cycles = *core.delivery_seconds * cycles_per_second;
+    work->cold_cycles = std::max(0.0, TimeOf(record).high - LeastCore(core)) * cycles_per_second;
+  }
+  return CountShares(*work, clock, TimeOf(record), machine.pipeline,
                      machine.rates.value_or(CoreRates{}));
 }
 
@@ -110,6 +122,7 @@ TreeEvidence EvidenceOf(const BoundsMachine& machine, const Record& record,
     evidence.core = counted->core;
     evidence.bad_speculation = Interval{0, counted->bad_speculation};
     evidence.frontend = counted->frontend;
+    evidence.lost = counted->lost;
   }
   if (record.core_experiment) {
     evidence.beyond_l1 =

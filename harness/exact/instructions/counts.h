@@ -7,7 +7,6 @@
 #ifndef TOPDNN_HARNESS_EXACT_INSTRUCTIONS_COUNTS_H_
 #define TOPDNN_HARNESS_EXACT_INSTRUCTIONS_COUNTS_H_
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,12 +42,6 @@ struct Tally {
   void Add(const Tally& other, std::uint64_t times);
 };
 
-// Of code that is executed often, ascending. The largest is half of the smallest first-level
-// instruction cache of the supported CPUs: another program's thread may use the other half. The
-// smaller ones are for micro-op caches: 11 KiB of AVX2 code, of 5.5 bytes an instruction, are half
-// of 4,096 micro-ops.
-inline constexpr std::array<std::uint64_t, 4> kOftenExecutedBytes = {4096, 8192, 11264, 16384};
-
 // ASSUMED: a predictor learns a branch whose pattern repeats within this many branches of the
 // region, as long as few are missed: others spoil the history that it looks up. Skylake keeps the
 // last 93 taken branches, and later cores more (Yavarzadeh and others, Half&Half, IEEE S&P 2023);
@@ -75,9 +68,6 @@ struct ExactCounts : Tally {
   std::uint64_t amx_bf16 = 0, amx_int8 = 0;            // tile dot products (instructions)
   std::uint64_t amx_bf16_flops = 0, amx_int8_ops = 0;  // with the tile configuration in use
   std::uint64_t code_bytes = 0, blocks = 0;            // distinct code executed
-  // For each of kOftenExecutedBytes: lines of code of all executions of blocks outside those bytes
-  // that are executed most often. So often may a cache of code lack a line.
-  std::array<std::uint64_t, kOftenExecutedBytes.size()> rare_code_lines = {};
   // Instructions of the OpenMP runtime that start teams and wait for them. Their number differs
   // from run to run.
   std::uint64_t openmp_instructions = 0;
