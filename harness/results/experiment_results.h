@@ -40,7 +40,7 @@ struct CoreResult {
   // 95 %: of a call with all data in L1, without waiting for threads. It does not depend on where
   // the data were.
   Interval core_seconds;
-  // At most, 95 %: of a call in which the front end delivers the same instructions, but most of
+  // At most: of a call in which the front end delivers the same instructions, but most of
   // their work is left out. Absent: it does not execute the same instructions without the work.
   std::optional<double> delivery_seconds;
   // Medians of a repeated call: native (with waiting for threads), translated and redirected

@@ -89,8 +89,7 @@ TEST(CoreTimes, SharesStayWithin0And1) {
   EXPECT_NEAR(judged.result->beyond_l1.high, 0.01, 1e-9);
 }
 
-// The lower quartile of 6 rounds is the second one.
-TEST(CoreTimes, DeliveryIsTheLowerQuartile) {
+TEST(CoreTimes, DeliveryIsTheSecondLeast) {
   std::vector<CoreRound> rounds = CoreRounds(100);
   for (CoreRound& round : rounds) round.delivered_work = 31e-6;
   rounds[2].delivered_work = 21e-6;
