@@ -138,6 +138,9 @@ TEST(StageTree, DeliveryBoundsTheFrontEnd) {
   stage.core_experiment->core_seconds.low = 9.8e-3;
   AddTree(machine, stage);
   ExpectNode(stage, TreeNode::kRest, 0, (2e6 + 200'000) / 19.6e6);
+  stage.core_experiment->native_seconds = 10.05e-3;  // on a slower machine
+  AddTree(machine, stage);
+  ExpectNode(stage, TreeNode::kRest, 0, (2e6 + 300'000) / 19.6e6);
 }
 
 }  // namespace

@@ -107,7 +107,9 @@ std::optional<CountedShares> CountedOf(const BoundsMachine& machine, const Recor
     const CoreResult& core = *record.core_experiment;
     const double cycles_per_second = clock.hertz_high * clock.threads;
     work->delivery_cycles = *core.delivery_seconds * cycles_per_second;
-    work->cold_cycles = std::max(0.0, TimeOf(record).high - LeastCore(core)) * cycles_per_second;
+    // (the machine may have been slower during the experiment)
+    const double longest = std::max(TimeOf(record).high, core.native_seconds);
+    work->cold_cycles = std::max(0.0, longest - LeastCore(core)) * cycles_per_second;
   }
   return CountShares(*work, clock, TimeOf(record), machine.pipeline,
                      machine.rates.value_or(CoreRates{}));
