@@ -165,6 +165,22 @@ std::pair<double, Interval> TimeOf(const Run& run) {
   return {Median(seconds), hertz};
 }
 
+// Of two times, measured in turn: the clock may change between longer runs of each.
+template <class Run, class Other>
+double MedianRatio(const Run& run, const Other& other) {
+  const TickClock clock = BestClock();
+  std::vector<double> ratios;
+  for (int k = 0; k < kTimedRuns; ++k) {
+    const std::uint64_t start = clock.now();
+    run();
+    const std::uint64_t middle = clock.now();
+    other();
+    ratios.push_back(static_cast<double>(middle - start) /
+                     static_cast<double>(clock.now() - middle));
+  }
+  return Median(ratios);
+}
+
 // The tree from counts alone, and the time that it is of.
 struct CountedTree {
   TreeOrReason made;
@@ -232,8 +248,7 @@ void AddBranches(const CorePipeline& pipeline, const CoreRates& rates,
   const auto add = [&](const char* name, BranchBits bits) {
     const auto run = [bits] { RunBranches(kIterations, bits); };
     const CountedTree tree = TreeByCounts(run, pipeline, rates);
-    const double predicted = TimeOf([] { RunBranches(kIterations, {}); }).first;
-    const double share = std::max(0.0, 1 - predicted / TimeOf(run).first);
+    const double share = std::max(0.0, 1 - MedianRatio([] { RunBranches(kIterations, {}); }, run));
     results.push_back(
         NodeOf(tree, TreeNode::kBadSpeculation, name, {share - kTruthError, share + kTruthError}));
   };
