@@ -69,8 +69,7 @@ bool NarrowAll(double lost, TopdownTree& tree) {
   constexpr TreeNode kKept[] = {TreeNode::kRetiring, TreeNode::kCoreBound, TreeNode::kMemoryBound,
                                 TreeNode::kWaiting};
   if (!NarrowMemoryByParts(tree) || !NarrowBySum(kLevelOne, kWhole, tree) ||
-      !NarrowBySum(kLost, {0, lost}, tree) || !NarrowBySum(kKept, {1 - lost, 1}, tree) ||
-      !NarrowBySum(kLevelOne, kWhole, tree)) {
+      !NarrowBySum(kLost, {0, lost}, tree) || !NarrowBySum(kKept, {1 - lost, 1}, tree)) {
     return false;
   }
   const NodeShare& memory = *tree[TreeNode::kMemoryBound];
