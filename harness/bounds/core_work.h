@@ -35,7 +35,7 @@ struct CoreWork {
   // Cycles in which the front end delivers the instructions, mispredictions included, at most, if
   // that was measured with the code in the caches.
   std::optional<double> delivery_cycles;
-  // Cycles that cold code costs at most: the time is not longer with cold code and distant data.
+  // Cycles that cold code costs at most: those beyond the time with hot code and data in L1.
   std::optional<double> cold_cycles;
   double code_bytes = 0;  // distinct code that was executed, once for all threads
 };

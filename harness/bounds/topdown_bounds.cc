@@ -109,11 +109,6 @@ struct Shares {
   double code_operations = 0;  // micro-ops in the code, about
 };
 
-// Each line of code comes from memory once per thread.
-double ColdCodeCycles(const CoreWork& work, int threads) {
-  return work.code_bytes / kCodeLine * kColdLineCycles * threads;
-}
-
 // Sets `frontend`, if the code fits the micro-op cache twice.
 void BoundFrontend(const CoreWork& work, const CoreTime& time, const CorePipeline& pipeline,
                    double fewest, Shares& s) {
@@ -126,8 +121,9 @@ void BoundFrontend(const CoreWork& work, const CoreTime& time, const CorePipelin
   const double windows = std::max(0.0, work.instruction_bytes / pipeline.window_bytes -
                                            UnfusedInstructions(work) / pipeline.slots);
   const double bubble = work.code_blocks.value_or(1e9) <= kNearBlocks ? kNearBubble : kBubble;
-  s.frontend =
-      Clamp((windows + bubble * work.taken_branches + ColdCodeCycles(work, time.threads)) / fewest);
+  s.frontend = Clamp(
+      (windows + bubble * work.taken_branches + time.threads * ColdCodeCycles(work.code_bytes)) /
+      fewest);
 }
 
 Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& pipeline,
@@ -151,8 +147,7 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
   return s;
 }
 
-// Cycles that mispredictions cost at most, if the predictor is at least as good as that of
-// ExactCounts. Absent without the branches' own counts, or the measured cost.
+// Cycles that so many mispredictions cost at most. Absent without the measured cost.
 std::optional<double> MispredictedCycles(const CoreWork& work, double missed,
                                          const CoreRates& rates) {
   if (!rates.mispredict_cycles) return std::nullopt;
@@ -167,7 +162,7 @@ std::optional<double> LostCycles(const CoreWork& work, int threads, const CorePi
   if (!work.delivery_cycles || !work.code_blocks) return std::nullopt;
   const std::optional<double> cold = MispredictedCycles(work, *work.code_blocks * threads, rates);
   if (!cold) return std::nullopt;
-  const double assumed = ColdCodeCycles(work, threads) + *cold;
+  const double assumed = threads * ColdCodeCycles(work.code_bytes) + *cold;
   return std::max(0.0, *work.delivery_cycles - UnfusedInstructions(work) / pipeline.slots) +
          std::min(assumed, work.cold_cycles.value_or(assumed));
 }
@@ -195,6 +190,8 @@ std::string Contradiction(const Shares& s, const Busiest& busiest) {
 }
 
 }  // namespace
+
+double ColdCodeCycles(double code_bytes) { return code_bytes / kCodeLine * kColdLineCycles; }
 
 std::string WhyRatesAreUnusable(const CoreRates& rates, const CorePipeline& pipeline) {
   if (!rates.slots || !rates.mispredict_cycles || !rates.link_cycles) {

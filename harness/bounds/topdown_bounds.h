@@ -97,6 +97,9 @@ struct BoundsOrReason {
   std::string reason = {};
 };
 
+// Cycles of one thread to fetch cold code of this size from memory, line by line, at most.
+double ColdCodeCycles(double code_bytes);
+
 // Why a record of this status has no bounds; empty if it may have them. Bounds are given only for
 // undisturbed runs.
 std::string WhyNoBounds(Status status);

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <future>
@@ -26,7 +27,7 @@ constexpr int kMostRounds = 15;
 constexpr double kNarrow = 0.06;
 // Where the pace of the cores is read, until each time has so many undisturbed samples.
 constexpr int kMostPacedRounds = 60;
-constexpr std::size_t kUndisturbed = 12;
+constexpr int kUndisturbed = 12;
 // A core at a lower clock has at least this share of the highest pace; a shared one has less.
 constexpr double kLeastPace = 0.85;
 constexpr int kModes = 4;
@@ -77,7 +78,7 @@ struct TimedCalls {
   }
 };
 
-// By sample: seconds of a call, and the slower pace of the cores at both ends; 0: not read.
+// By sample: seconds of a call, and the slower pace of the cores at both ends; empty: not read.
 struct TimesOfMode {
   std::vector<double> whole, work, idle, pace;
 };
@@ -92,9 +93,9 @@ TimesOfMode TimesOf(const TimedCalls& timed, int threads) {
     const double busy =
         whole - static_cast<double>(sample.teams.teams) + static_cast<double>(sample.teams.shares);
     times.idle.push_back(std::max(0.0, whole - busy / threads) * each);
-    const double before = timed.pace != nullptr ? timed.pace->PaceOf(sample.before) : 0;
+    if (timed.pace == nullptr) continue;
     times.pace.push_back(
-        std::min(before, timed.pace != nullptr ? timed.pace->PaceOf(sample.after) : 0));
+        std::min(timed.pace->PaceOf(sample.before), timed.pace->PaceOf(sample.after)));
   }
   return times;
 }
@@ -137,25 +138,19 @@ class Rounds {
   }
 
   CoreSamples Undisturbed() const {
-    CoreSamples samples;
-    for (const PacedSample& one : paced_) {
-      if (!IsUndisturbed(one)) continue;
-      if (one.mode == Mode::kNative) samples.native.push_back(one.whole);
-      if (one.mode == Mode::kTranslated) {
-        samples.translated.push_back(one.whole);
-        samples.translated_work.push_back(one.work);
-      }
-      if (one.mode == Mode::kRedirected) samples.redirected_work.push_back(one.work);
-      if (one.mode == Mode::kDelivered) samples.delivered_work.push_back(one.work);
-    }
-    return samples;
+    return {.native = Undisturbed(Mode::kNative, &TimesOfMode::whole),
+            .translated = Undisturbed(Mode::kTranslated, &TimesOfMode::whole),
+            .translated_work = Undisturbed(Mode::kTranslated, &TimesOfMode::work),
+            .redirected_work = Undisturbed(Mode::kRedirected, &TimesOfMode::work),
+            .delivered_work = Undisturbed(Mode::kDelivered, &TimesOfMode::work)};
   }
 
   bool HasEnough() const {
-    const CoreSamples u = Undisturbed();
-    return std::min({u.native.size(), u.translated.size(), u.redirected_work.size()}) >=
-               kUndisturbed &&
-           (delivery_ == nullptr || u.delivered_work.size() >= kUndisturbed);
+    const std::size_t modes = delivery_ != nullptr ? kModes : kModes - 1;
+    return std::all_of(paced_.begin(), paced_.begin() + modes, [this](const TimesOfMode& times) {
+      const auto fast = [this](double pace) { return IsUndisturbed(pace); };
+      return std::count_if(times.pace.begin(), times.pace.end(), fast) >= kUndisturbed;
+    });
   }
 
   // Only translated.
@@ -178,20 +173,27 @@ class Rounds {
     }
     if (mode == Mode::kRedirected) round->redirected_work = QuartileOf(times.work);
     if (mode == Mode::kDelivered) round->delivered_work = QuartileOf(times.work);
-    for (std::size_t s = 0; calls_.pace != nullptr && s < times.whole.size(); ++s) {
-      paced_.push_back({mode, times.whole[s], times.work[s], times.pace[s]});
+    TimesOfMode& paced = paced_.at(static_cast<std::size_t>(mode));
+    for (std::size_t s = 0; s < times.pace.size(); ++s) {
+      paced.whole.push_back(times.whole[s]);
+      paced.work.push_back(times.work[s]);
+      paced.pace.push_back(times.pace[s]);
       best_pace_ = std::max(best_pace_, times.pace[s]);
     }
   }
 
-  struct PacedSample {
-    Mode mode;
-    double whole, work, pace;
-  };
-
   // The clock may be lower than when the full pace was read, for all samples.
-  bool IsUndisturbed(const PacedSample& sample) const {
-    return sample.pace >= std::max(kMinPace * best_pace_, kLeastPace * calls_.pace->full());
+  bool IsUndisturbed(double pace) const {
+    return pace >= std::max(kMinPace * best_pace_, kLeastPace * calls_.pace->full());
+  }
+
+  std::vector<double> Undisturbed(Mode mode, std::vector<double> TimesOfMode::*of) const {
+    const TimesOfMode& paced = paced_.at(static_cast<std::size_t>(mode));
+    std::vector<double> seconds;
+    for (std::size_t s = 0; s < paced.pace.size(); ++s) {
+      if (IsUndisturbed(paced.pace[s])) seconds.push_back((paced.*of)[s]);
+    }
+    return seconds;
   }
 
   std::string RunOnce(Mode mode) {
@@ -210,7 +212,7 @@ class Rounds {
   int threads_;
   const Redirection* redirection_;
   const Redirection* delivery_;
-  std::vector<PacedSample> paced_;
+  std::array<TimesOfMode, kModes> paced_;  // of all rounds, without `idle`
   double best_pace_ = 0;
 };
 

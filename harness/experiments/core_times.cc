@@ -21,34 +21,15 @@ constexpr double kFewInstructions = 250;
 
 double Clamp(double share) { return std::clamp(share, 0.0, 1.0); }
 
-// Seconds without what translation adds, and ratios of those of one round.
+// Seconds without what translation adds.
 struct Times {
   std::vector<double> native, translated, work, redirected, delivered;
-  std::vector<double> to_native, to_work;  // translated / native, redirected / translated work
 };
-
-Times TimesOf(std::span<const CoreRound> rounds, const TranslationCost& cost) {
-  Times times;
-  for (const CoreRound& round : rounds) {
-    const double translated = round.translated - cost.whole;
-    const double work = round.translated_work - cost.work;
-    const double redirected = round.redirected_work - cost.work;
-    const double delivered = round.delivered_work - cost.work;
-    if (!(round.native > 0 && translated > 0 && work > 0 && redirected > 0)) continue;
-    times.native.push_back(round.native);
-    times.translated.push_back(translated);
-    times.work.push_back(work);
-    times.redirected.push_back(redirected);
-    if (delivered > 0) times.delivered.push_back(delivered);
-    times.to_native.push_back(translated / round.native);
-    times.to_work.push_back(redirected / work);
-  }
-  return times;
-}
 
 // What the judgement needs.
 struct Judged {
   Times times;
+  double to_native = 0;                            // T/N
   std::optional<Interval> ratio, off, redirected;  // R/T, T/N, R
   std::optional<double> delivered;                 // at most
 };
@@ -61,12 +42,28 @@ std::optional<double> SecondLeast(std::vector<double> seconds) {
   return seconds[1];
 }
 
+// Ratios are taken within a round.
 Judged OfRounds(std::span<const CoreRound> rounds, const TranslationCost& cost) {
   Judged judged;
-  judged.times = TimesOf(rounds, cost);
-  const Times& times = judged.times;
-  judged.ratio = MedianInterval(times.to_work);
-  judged.off = MedianInterval(times.to_native);
+  Times& times = judged.times;
+  std::vector<double> to_native, to_work;
+  for (const CoreRound& round : rounds) {
+    const double translated = round.translated - cost.whole;
+    const double work = round.translated_work - cost.work;
+    const double redirected = round.redirected_work - cost.work;
+    const double delivered = round.delivered_work - cost.work;
+    if (!(round.native > 0 && translated > 0 && work > 0 && redirected > 0)) continue;
+    times.native.push_back(round.native);
+    times.translated.push_back(translated);
+    times.work.push_back(work);
+    times.redirected.push_back(redirected);
+    if (delivered > 0) times.delivered.push_back(delivered);
+    to_native.push_back(translated / round.native);
+    to_work.push_back(redirected / work);
+  }
+  if (!to_native.empty()) judged.to_native = Median(to_native);
+  judged.ratio = MedianInterval(to_work);
+  judged.off = MedianInterval(to_native);
   judged.redirected = MedianInterval(times.redirected);
   judged.delivered = SecondLeast(times.delivered);
   return judged;
@@ -87,9 +84,7 @@ std::optional<Judged> OfSamples(const CoreSamples& samples, const TranslationCos
            .translated = Without(cost.whole, samples.translated),
            .work = Without(cost.work, samples.translated_work),
            .redirected = Without(cost.work, samples.redirected_work),
-           .delivered = Without(cost.work, samples.delivered_work),
-           .to_native = {},
-           .to_work = {}};
+           .delivered = Without(cost.work, samples.delivered_work)};
   const std::optional<Interval> native = MedianInterval(times.native);
   const std::optional<Interval> translated = MedianInterval(times.translated);
   const std::optional<Interval> work = MedianInterval(times.work);
@@ -99,7 +94,7 @@ std::optional<Judged> OfSamples(const CoreSamples& samples, const TranslationCos
   }
   judged.ratio = RatioOf(*judged.redirected, *work);
   judged.off = RatioOf(*translated, *native);
-  times.to_native = {Median(times.translated) / Median(times.native)};
+  judged.to_native = Median(times.translated) / Median(times.native);
   judged.delivered = SecondLeast(times.delivered);
   return judged;
 }
@@ -159,13 +154,13 @@ CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& cou
   const std::optional<Interval>& seconds = judged.redirected;
   if (!ratio || !seconds) {
     return {{},
-            times.to_work.empty() && !rounds.empty()
+            times.work.empty() && !rounds.empty()
                 ? "too short: it takes no longer than following its threads does"
-                : fmt::format("too few rounds for an interval: {}", times.to_work.size())};
+                : fmt::format("too few rounds for an interval: {}", times.work.size())};
   }
-  const double to_native = Median(times.to_native);
   if (judged.off->low > 1 + kMostOffNative || judged.off->high < 1 - kMostOffNative) {
-    return {{}, fmt::format("its translated code takes {:.2f} x as long as its own", to_native)};
+    return {{},
+            fmt::format("its translated code takes {:.2f} x as long as its own", judged.to_native)};
   }
   if (ratio->low > 1 + kCoreShareError) {
     return {{},
@@ -178,8 +173,8 @@ CoreJudgement JudgeCore(std::span<const CoreRound> rounds, const CoreCounts& cou
   CoreResult result;
   result.beyond_l1 = {Clamp(1 - ratio->high - error), Clamp(1 - ratio->low + error)};
   // The native code may take as much less or more than the translated one.
-  const double least = std::clamp(1 / to_native, 1 / (1 + kMostOffNative), 1.0);
-  const double most = std::clamp(1 / to_native, 1.0, 1 / (1 - kMostOffNative));
+  const double least = std::clamp(1 / judged.to_native, 1 / (1 + kMostOffNative), 1.0);
+  const double most = std::clamp(1 / judged.to_native, 1.0, 1 / (1 - kMostOffNative));
   result.core_seconds = {seconds->low * least - std::max(0.0, crossings),
                          seconds->high * most - std::min(0.0, crossings)};
   result.core_seconds.low = std::max(0.0, result.core_seconds.low);

@@ -13,9 +13,7 @@ namespace {
 
 double Clamp(double share) { return std::clamp(share, 0.0, 1.0); }
 
-constexpr double kCodeLine = 64;
-constexpr double kColdLineCycles = 300;  // a line of code from memory
-constexpr double kTeamSeconds = 2e-6;    // to wake a team that waits passively
+constexpr double kTeamSeconds = 2e-6;  // to wake a team that waits passively
 
 // The 95 % interval of the median of each end over the rounds, moved outward by the method's error.
 template <class Low, class High>
@@ -57,7 +55,7 @@ std::vector<MemoryRound> UndisturbedRounds(std::span<const MemoryRound> rounds) 
 }
 
 double ColdCodeSeconds(double code_bytes, double hertz) {
-  return code_bytes / kCodeLine * kColdLineCycles / hertz + kTeamSeconds;
+  return ColdCodeCycles(code_bytes) / hertz + kTeamSeconds;
 }
 
 std::optional<MemoryShares> SharesOf(std::span<const MemoryRound> rounds, MemoryRegime regime,
